@@ -1,0 +1,1 @@
+"""Arithmetic of comparisons: plain values in, plain values out. No Django, no input or output."""
