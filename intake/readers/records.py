@@ -122,6 +122,8 @@ class RunFacts:
 
     arm: str
     """Name of the arm inside the file (the part after `#` in FILE#ARM)."""
+    arm_from_file_name: bool
+    """Whether `arm` was taken from a file's or folder's name, which is content and may not become a label unasked."""
     subject: dict[str, Any]
     """Definition of what was evaluated: model, provider, agent, solver, settings … as recorded. Hashed."""
     source_run_id: str

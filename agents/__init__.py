@@ -1,0 +1,1 @@
+"""What is evaluated: subjects, so far those of imported runs."""

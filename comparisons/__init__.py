@@ -1,0 +1,1 @@
+"""What may be said: selections, the evidence loader, lenses, exports."""

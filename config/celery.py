@@ -1,0 +1,27 @@
+"""The Celery application. A message carries one id and only wakes a worker: the rows are the truth."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+
+app = Celery("evenhand")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.update(
+    task_acks_late=False,  # a late acknowledgement replays work by itself
+    worker_prefetch_multiplier=1,
+    task_ignore_result=True,
+    result_backend=None,
+    accept_content=["json"],
+    task_serializer="json",
+    broker_connection_retry_on_startup=True,
+    broker_transport_options={"socket_timeout": 10, "health_check_interval": 15, "global_keyprefix": "evenhand."},
+    worker_hijack_root_logger=False,
+    timezone="UTC",
+    beat_schedule={
+        "advance-imports": {"task": "intake.tasks.advance_imports", "schedule": 5.0, "options": {"expires": 5}},
+        "expire-uploads": {"task": "intake.tasks.expire_uploads", "schedule": 3600.0, "options": {"expires": 3600}},
+    },
+)
+app.autodiscover_tasks()

@@ -1,0 +1,1 @@
+"""On what is evaluated: datasets, items, immutable revisions and versions."""

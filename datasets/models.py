@@ -1,0 +1,114 @@
+"""Datasets, items, item revisions, dataset versions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pgtrigger
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+
+from teams.models import Team, User
+from teams.records import Content, Immutable, Record, frozen, one_way
+
+
+class Dataset(Record):
+    """A named collection of cases. The name is metadata; what the cases say is content."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT)
+    slug = models.SlugField(max_length=80)
+    name = models.CharField(max_length=120)
+    created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "slug"], name="dataset_once")]
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Item(Immutable):
+    """The stable identity of a case. `source_digest` is SHA-256 over the source id, which is content."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT)
+    source_digest = models.BinaryField(max_length=32)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["dataset", "source_digest"], name="item_once")]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class ItemRevision(Immutable):
+    """What a case said at one time. `content_digest` is empty where the content was never captured."""
+
+    item = models.ForeignKey(Item, on_delete=models.PROTECT)
+    number = models.PositiveIntegerField()
+    content_digest = models.BinaryField(max_length=32)
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["item", "number"], name="item_revision_number_once"),
+            models.UniqueConstraint(fields=["item", "content_digest"], name="item_revision_content_once"),
+        ]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class ItemContent(Content):
+    """The protected side of a revision. `body` is what was hashed; title, tags and metadata describe it."""
+
+    revision = models.OneToOneField(ItemRevision, on_delete=models.PROTECT, primary_key=True)
+    source_id = models.TextField(null=True)
+    source_is_number = models.BooleanField(default=False)
+    title = models.TextField(null=True)
+    language = models.CharField(max_length=35, blank=True)
+    tags = ArrayField(models.TextField(), null=True)
+    metadata = models.JSONField(null=True)
+    body = models.JSONField(null=True)
+
+    class Meta:
+        indexes = [GinIndex(fields=["tags"], name="item_content_tags")]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [one_way("source_id", "title", "tags", "metadata", "body")]
+
+
+class Version(Immutable):
+    """An immutable, numbered list of item revisions; `sha256` over (position, revision identity)."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT)
+    number = models.PositiveIntegerField()
+    count = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "number"], name="version_number_once"),
+            models.UniqueConstraint(fields=["dataset", "sha256"], name="version_content_once"),
+        ]
+        ordering = ["-number"]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+    def __str__(self) -> str:
+        return f"{self.dataset.name} version {self.number}"
+
+
+class VersionEntry(models.Model):
+    """One revision at one position of a version."""
+
+    id = models.BigAutoField(primary_key=True)
+    version = models.ForeignKey(Version, on_delete=models.PROTECT)
+    position = models.PositiveIntegerField()
+    item = models.ForeignKey(Item, on_delete=models.PROTECT)
+    revision = models.ForeignKey(ItemRevision, on_delete=models.PROTECT)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["version", "position"], name="version_entry_position_once"),
+            models.UniqueConstraint(fields=["version", "item"], name="version_entry_item_once"),
+        ]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]

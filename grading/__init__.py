@@ -1,0 +1,1 @@
+"""How it was judged: metrics, graders, passes, judgments, interpretations."""

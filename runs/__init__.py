@@ -1,0 +1,1 @@
+"""What happened: experiments, executions, attempts, answers, cost facts."""

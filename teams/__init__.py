@@ -1,0 +1,1 @@
+"""Who may do what: teams, members, rights, request keys, refusals, audit."""

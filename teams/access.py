@@ -1,0 +1,75 @@
+"""The one place that answers: may this user do this in this team, now?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from uuid import UUID
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from guardian.core import ObjectPermissionChecker
+
+from teams.models import Membership, Team, User
+from teams.permissions import Right
+from teams.refusals import Refusal
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+@dataclass(frozen=True)
+class Access:
+    """A user's rights in one team, as they stood when asked. Never kept across two steps of work."""
+
+    user: User
+    team: Team
+    held: frozenset[str]
+    role: str = ""
+    request_id: str = field(default="", compare=False)
+
+    def allows(self, *needed: Right) -> bool:
+        return self.held.issuperset(right.value for right in needed)
+
+    def require(self, *needed: Right) -> None:
+        """Refuse unless every right is held; the refusal names the missing ones."""
+        missing = [right for right in needed if right.value not in self.held]
+        if missing:
+            names = ", ".join(right.value for right in missing)
+            raise Refusal("missing_right", f"This needs the right {names}.", rights=[right.value for right in missing])
+
+    @property
+    def reads_content(self) -> bool:
+        return self.allows(Right.EVALUATION_CONTENT_READ)
+
+    @property
+    def may(self) -> dict[str, bool]:
+        """For templates: `access.may.evaluation_execute`."""
+        return {right.value.replace(".", "_"): right.value in self.held for right in Right}
+
+    def find(self, rows: models.QuerySet[Row], *, team: str = "team", **lookup: Any) -> Row:
+        """Fetch one row of this team, or answer exactly as if it did not exist."""
+        try:
+            return rows.get(**{team: self.team}, **lookup)
+        except (rows.model.DoesNotExist, ValidationError, ValueError):
+            raise Refusal("not_found") from None
+
+
+def current_access(user: User, team: str | UUID, *, request_id: str = "") -> Access:
+    """Rights as they stand now, from the team's slug or id.
+
+    A team one is not a member of looks exactly like a team that does not exist, also to a superuser.
+    """
+    by = {"team_id": team} if isinstance(team, UUID) else {"team__slug": team}
+    membership = (
+        Membership.objects.select_related("team", "group", "role")
+        .filter(user_id=user.pk, user__is_active=True, **by)
+        .first()
+    )
+    if membership is None:
+        raise Refusal("not_found")
+    held = ObjectPermissionChecker(membership.group).get_perms(membership.team)
+    return Access(user, membership.team, frozenset(held), membership.role.name, request_id)
+
+
+def teams_of(user: User) -> models.QuerySet[Team]:
+    return Team.objects.filter(membership__user=user).order_by("name")

@@ -1,0 +1,48 @@
+"""The audit log: written inside the caller's transaction, never changed afterwards.
+
+Denials are written in a transaction of their own, since the refused request changes nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from teams.models import AuditEvent, Team, User
+
+MAX_TEXT = 200
+
+
+def _clean(value: Any) -> Any:
+    """Newlines escaped, so that one event stays one line wherever the log is printed."""
+    if isinstance(value, str):
+        return value.replace("\\", "\\\\").replace("\r", "\\r").replace("\n", "\\n")[:MAX_TEXT]
+    if isinstance(value, dict):
+        return {str(_clean(key)): _clean(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(entry) for entry in value]
+    return value
+
+
+def record(
+    action: str,
+    *,
+    team: Team | None,
+    by: User | None,
+    object_type: str = "",
+    object_id: UUID | None = None,
+    code: str = "",
+    request_id: str = "",
+    **detail: Any,
+) -> AuditEvent:
+    """Write one event. `detail` holds ids, counts and names of rights; never content."""
+    return AuditEvent.objects.create(
+        team=team,
+        actor=by,
+        action=action,
+        object_type=object_type,
+        object_id=object_id,
+        code=code,
+        request_id=request_id,
+        detail=_clean(detail),
+    )

@@ -1,0 +1,156 @@
+"""People, teams, roles, memberships, tokens, receipts, audit."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import pgtrigger
+from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Group, PermissionsMixin
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models.functions import Lower
+from guardian.models import GroupObjectPermissionBase
+
+from teams.permissions import Right
+from teams.records import Immutable, Record, frozen
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **extra: Any) -> User:
+        user = self.model(email=self.normalize_email(email).strip().lower(), **extra)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+    def create_superuser(self, email: str, password: str | None = None, **extra: Any) -> User:
+        return self.create_user(email, password, **extra, is_staff=True, is_superuser=True)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email__iexact=username)
+
+
+class User(AbstractBaseUser, PermissionsMixin, Record):
+    """A person, who signs in by e-mail."""
+
+    email = models.EmailField()
+    name = models.CharField(max_length=120, blank=True)
+    is_active = models.BooleanField(default=True)
+    is_staff = models.BooleanField("operator", default=False, help_text="May open the operators' admin site.")
+    joined_at = models.DateTimeField(auto_now_add=True)
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+    objects: ClassVar[UserManager] = UserManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(Lower("email"), name="user_email_once")]
+
+    def __str__(self) -> str:
+        return self.name or self.email
+
+
+class Team(Record):
+    """Owns everything. Its slug is its address."""
+
+    slug = models.SlugField(max_length=60, unique=True)
+    name = models.CharField(max_length=120)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        default_permissions = ()
+        permissions = [(right.value, right.label) for right in Right]
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TeamGroupPermission(GroupObjectPermissionBase):
+    """A right that one role's group holds on one team; gone with the team."""
+
+    id = models.BigAutoField(primary_key=True)
+    content_object = models.ForeignKey(Team, on_delete=models.CASCADE)
+
+    class Meta(GroupObjectPermissionBase.Meta):
+        abstract = False
+
+
+class Role(Record):
+    """A preset of rights. Presets of the product have no team; a team may add its own."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, blank=True)
+    name = models.CharField(max_length=60)
+    rights = ArrayField(models.CharField(max_length=40, choices=Right))
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "name"], nulls_distinct=False, name="role_once")]
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(Record):
+    """One person in one team. `group` carries the role's rights in that team."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE)
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+    role = models.ForeignKey(Role, on_delete=models.PROTECT)
+    group = models.ForeignKey(Group, on_delete=models.PROTECT)
+    joined_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "user"], name="membership_once")]
+
+
+class ApiToken(Record):
+    """A token speaks for a member and carries no rights of its own. Only its digest is kept."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE)
+    user = models.ForeignKey(User, on_delete=models.CASCADE)
+    name = models.CharField(max_length=80)
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+
+
+class Receipt(Immutable):
+    """One completed operation under one request key."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT)
+    actor = models.ForeignKey(User, on_delete=models.PROTECT)
+    operation = models.CharField(max_length=60)
+    key = models.CharField(max_length=100)
+    fingerprint = models.CharField(max_length=64)
+    result_type = models.CharField(max_length=60)
+    result_id = models.UUIDField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["team", "actor", "operation", "key"], name="receipt_once")]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class AuditEvent(Immutable):
+    """Who did what, or was refused; ids and codes only, never content."""
+
+    team = models.ForeignKey(Team, on_delete=models.PROTECT, null=True)
+    actor = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    at = models.DateTimeField(auto_now_add=True)
+    action = models.CharField(max_length=60)
+    object_type = models.CharField(max_length=60, blank=True)
+    object_id = models.UUIDField(null=True)
+    code = models.CharField(max_length=60, blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    detail = models.JSONField(default=dict)
+
+    class Meta:
+        ordering = ["-at"]
+        indexes = [models.Index(fields=["team", "-at"])]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
