@@ -1,0 +1,45 @@
+# Everything a person types. The work is done in tools/ and in config/embedded/.
+
+SHELL := /bin/sh
+python := .venv/bin/python
+embedded := $(python) -m config.embedded
+# Addresses and servers of the person's own must not leak into checks of the production settings.
+production := env -u EVENHAND_EMBEDDED -u EVENHAND_VAR -u DEBUG \
+	DATABASE_URL=postgresql://app:none@127.0.0.1/none CELERY_BROKER_URL=redis://127.0.0.1:1/0 \
+	ALLOWED_HOSTS=evenhand.example.org PUBLIC_URL=https://evenhand.example.org
+
+.PHONY: help run test check fix bench clean setup
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Make the virtual environment and install the locked packages
+	@./tools/setup.sh
+
+run: setup ## Start Evenhand with all it needs, until Ctrl-C (PORT=8000)
+	@exec $(embedded) up --with-parent $(if $(PORT),--port '$(PORT)')
+
+test: setup ## Run all tests on a real PostgreSQL and a real broker (ARGS="-k name")
+	@./tools/chromium.sh
+	@exec $(embedded) run --test -- $(python) -m pytest -n 2 $(ARGS)
+
+check: setup ## Look for faults without running anything or changing anything
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+	$(python) -m mypy .
+	$(python) .venv/bin/lint-imports
+	@echo "manage.py check --deploy, on the production settings"
+	@$(production) SECRET_KEY="$$($(python) -c 'import secrets; print(secrets.token_urlsafe(60))')" \
+		$(python) manage.py check --deploy --fail-level WARNING
+	@echo "manage.py makemigrations --check"
+	@$(embedded) run --test -- $(python) manage.py makemigrations --check --dry-run
+
+fix: setup ## Let the tools repair what they can
+	$(python) -m ruff check --fix .
+	$(python) -m ruff format .
+
+bench: setup ## Measure speed and memory
+	@exec $(embedded) run --test -- $(python) -m tests.bench $(ARGS)
+
+clean: ## Remove the virtual environment and all data, after asking
+	@./tools/clean.sh
