@@ -12,7 +12,7 @@ from django.db.models import F, Q
 from analysis.observations import Direction, Kind, Outcome
 from runs.models import Cost, Execution, Experiment, Origin, State, known_cost
 from teams.models import Team, User
-from teams.records import Content, Immutable, Record, frozen, one_way
+from teams.records import Content, Immutable, Record, frozen, nothing_late, one_way
 
 OUTCOMES = [(member.value, member.name.lower().replace("_", " ")) for member in Outcome]
 
@@ -133,7 +133,7 @@ class Judgment(Cost):
     version = models.ForeignKey(GraderVersion, on_delete=models.PROTECT)
     outcome = models.PositiveSmallIntegerField(choices=OUTCOMES, default=Outcome.PENDING)
     value = models.FloatField(null=True)
-    category = models.CharField(max_length=200, null=True)  # noqa: DJ001 - null means not scored, "" is a category
+    category = models.CharField(max_length=200, null=True)
 
     class Meta:
         constraints = [
@@ -155,6 +155,7 @@ class Judgment(Cost):
                 operation=pgtrigger.Update,
                 condition=~pgtrigger.Q(old__outcome__in=[Outcome.PENDING.value, Outcome.WAITING_FOR_EVIDENCE.value]),
             ),
+            nothing_late("grading_gradingpass", "grading_pass_id"),
         ]
 
 

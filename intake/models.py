@@ -58,7 +58,9 @@ class Import(Record):
     one_shot = models.BooleanField(default=False, help_text="Written as soon as it is examined, refused at any fault.")
     trust = models.CharField(max_length=20, choices=TrustTier, default=TrustTier.SOURCE_VERIFIER)
     state = models.CharField(max_length=14, choices=ImportState, default=ImportState.EXAMINING)
-    summary = models.JSONField(null=True, help_text="What the dry run found: runs, counts, what is missing. No content.")
+    summary = models.JSONField(
+        null=True, help_text="What the dry run found: runs, counts, what is missing. No content."
+    )
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     refusal_code = models.CharField(max_length=60, blank=True)

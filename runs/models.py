@@ -6,13 +6,13 @@ from typing import ClassVar
 
 import pgtrigger
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 
 from agents.models import Subject
 from analysis.observations import CostCoverage, FailureKind, Generation
 from datasets.models import ItemRevision, Version
 from teams.models import Team, User
-from teams.records import Content, Immutable, Record, frozen, one_way
+from teams.records import Content, Immutable, Record, frozen, nothing_late, one_way
 
 
 class State(models.TextChoices):
@@ -101,14 +101,14 @@ class Experiment(Record):
                 operation=pgtrigger.Update,
                 condition=pgtrigger.Q(old__state__in=["completed", "failed", "cancelled"])
                 & (
-                    ~pgtrigger.Q(old__state=F("new__state"))
-                    | ~pgtrigger.Q(old__manifest_sha256=F("new__manifest_sha256"))
-                    | ~pgtrigger.Q(old__planned=F("new__planned"))
-                    | ~pgtrigger.Q(old__version=F("new__version"))
-                    | ~pgtrigger.Q(old__subject=F("new__subject"))
-                    | ~pgtrigger.Q(old__number=F("new__number"))
-                    | ~pgtrigger.Q(old__repetitions=F("new__repetitions"))
-                    | ~pgtrigger.Q(old__team=F("new__team"))
+                    ~pgtrigger.Q(old__state=pgtrigger.F("new__state"))
+                    | ~pgtrigger.Q(old__manifest_sha256=pgtrigger.F("new__manifest_sha256"))
+                    | ~pgtrigger.Q(old__planned=pgtrigger.F("new__planned"))
+                    | ~pgtrigger.Q(old__version=pgtrigger.F("new__version"))
+                    | ~pgtrigger.Q(old__subject=pgtrigger.F("new__subject"))
+                    | ~pgtrigger.Q(old__number=pgtrigger.F("new__number"))
+                    | ~pgtrigger.Q(old__repetitions=pgtrigger.F("new__repetitions"))
+                    | ~pgtrigger.Q(old__team=pgtrigger.F("new__team"))
                 ),
             ),
         ]
@@ -156,6 +156,7 @@ class Execution(Cost):
                     *[(str(Generation.RUNNING.value), str(end.value)) for end in TERMINAL],
                 ],
             ),
+            nothing_late("runs_experiment", "experiment_id"),
         ]
 
 

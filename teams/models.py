@@ -32,7 +32,7 @@ class UserManager(BaseUserManager["User"]):
 class User(AbstractBaseUser, PermissionsMixin, Record):
     """A person, who signs in by e-mail."""
 
-    email = models.EmailField()
+    email = models.EmailField(unique=True)
     name = models.CharField(max_length=120, blank=True)
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField("operator", default=False, help_text="May open the operators' admin site.")

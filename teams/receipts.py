@@ -9,15 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from django.db import connection, models, transaction
 
 from teams.access import Access
 from teams.models import Receipt
 from teams.refusals import Refusal
-
-Row = TypeVar("Row", bound=models.Model)
 
 
 def fingerprint(body: Any) -> str:
@@ -32,7 +30,7 @@ def valid_key(key: str | None) -> str:
     return key
 
 
-def once(
+def once[Row: models.Model](
     access: Access, operation: str, key: str, body: Any, model: type[Row], perform: Callable[[], Row]
 ) -> tuple[Row, bool]:
     """Perform an operation once per (team, actor, operation, key).

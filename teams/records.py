@@ -94,3 +94,24 @@ def one_way(*body: str) -> pgtrigger.Trigger:
             RETURN NEW;
         """,
     )
+
+
+def nothing_late(parent: str, column: str) -> pgtrigger.Trigger:
+    """The trigger of a part: no row joins a finished whole. One check per statement, so COPY stays fast."""
+    return pgtrigger.Trigger(
+        name="nothing_late",
+        level=pgtrigger.Statement,
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        referencing=pgtrigger.Referencing(new="arrived"),
+        func=f"""
+            IF EXISTS (
+                SELECT 1 FROM {parent} whole
+                WHERE whole.id IN (SELECT DISTINCT {column} FROM arrived)
+                AND whole.state IN ('completed', 'failed', 'cancelled')
+            ) THEN
+                RAISE EXCEPTION 'nothing joins a finished {parent}';
+            END IF;
+            RETURN NULL;
+        """,
+    )

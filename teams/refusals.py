@@ -50,7 +50,7 @@ OWN: dict[str, Code] = {
 def _catalogue() -> dict[str, Code]:
     known = dict(OWN)
     for code, allowed in file_refusals.CODES.items():
-        known[code] = Code(413 if code in file_refusals.TOO_LARGE else 422, allowed)
+        known[code] = Code(413 if "too_large" in code else 422, allowed)
     return known
 
 

@@ -1,0 +1,45 @@
+"""The whole map on one screen: pages of a team, the API, the operators' site."""
+
+from django.contrib import admin
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path
+
+from config import views
+
+team_pages = [
+    path("", views.team_home, name="team_home"),
+    path("datasets/", include("datasets.urls")),
+    path("agents/", include("agents.urls")),
+    path("experiments/", include("runs.urls")),
+    path("imports/", include("intake.urls")),
+    path("comparisons/", include("comparisons.urls")),
+    path("team/", include("teams.urls")),
+]
+
+api = [
+    path("", include("teams.api_urls")),
+    path("", include("datasets.api_urls")),
+    path("", include("agents.api_urls")),
+    path("", include("runs.api_urls")),
+    path("", include("intake.api_urls")),
+    path("", include("comparisons.api_urls")),
+    path("schema", views.Schema.as_view(), name="schema"),
+]
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("ping", views.ping, name="ping"),
+    path("sign-in/", views.SignIn.as_view(), name="login"),
+    path("sign-out/", LogoutView.as_view(), name="logout"),
+    path("theme", views.theme, name="theme"),
+    path("components/", views.gallery, name="gallery"),
+    path("t/<slug:team>/", include(team_pages)),
+    path("api/v1/", include((api, "api"))),
+    path("api/<path:rest>", views.no_such_endpoint),
+    path("operators/", admin.site.urls),
+]
+
+handler400 = "config.errors.bad_request"
+handler403 = "config.errors.permission_denied"
+handler404 = "config.errors.not_found"
+handler500 = "config.errors.server_error"

@@ -1,0 +1,118 @@
+"""Doors that belong to no app: sign-in, the way home, the theme, the component gallery, the schema."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import views as auth_views
+from django.contrib.auth.forms import AuthenticationForm
+from django.core.cache import cache
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST, require_safe
+from drf_spectacular.views import SpectacularAPIView
+
+from comparisons.queries import newest_comparison
+from config.demo import demo_logins
+from teams.access import teams_of
+from teams.gates import TeamRequest, team_page
+from teams.permissions import Right
+from teams.refusals import Refusal
+
+ATTEMPTS = 8
+LOCK_SECONDS = 15 * 60
+
+
+@require_safe
+def ping(request: HttpRequest) -> HttpResponse:
+    """Alive, and the database answers."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return HttpResponse("ok", content_type="text/plain")
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    """To the last team, else to signing in."""
+    if not request.user.is_authenticated:
+        return redirect("login")
+    teams = list(teams_of(request.user))
+    if not teams:
+        return render(request, "teams/none.html")
+    last = request.COOKIES.get("team", "")
+    team = next((team for team in teams if team.slug == last), teams[0])
+    return redirect("team_home", team=team.slug)
+
+
+@team_page(Right.EVALUATION_READ)
+def team_home(request: TeamRequest) -> HttpResponse:
+    """The newest comparison of the team, which is what people come for; else the comparisons page."""
+    pair = newest_comparison(request.access.team)
+    slug = request.access.team.slug
+    if pair is None:
+        return redirect("comparisons:list", team=slug)
+    address = reverse("comparisons:paired", kwargs={"team": slug})
+    return HttpResponseRedirect(f"{address}?candidate={pair.candidate}&baseline={pair.baseline}")
+
+
+class SignIn(auth_views.LoginView):
+    """Signing in, with a lock after repeated failures per address and account."""
+
+    template_name = "registration/login.html"
+    redirect_authenticated_user = True
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        logins = demo_logins() if settings.EMBEDDED else []
+        return super().get_context_data(demo_logins=logins, **kwargs)
+
+    def lock_key(self) -> str:
+        who = f"{self.request.META.get('REMOTE_ADDR', '')}|{self.request.POST.get('username', '').strip().lower()}"
+        return "sign-in." + hashlib.sha256(who.encode()).hexdigest()
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if cache.get(self.lock_key(), 0) >= ATTEMPTS:
+            raise Refusal("sign_in_locked", "Too many attempts. Wait fifteen minutes.")
+        return super().post(request, *args, **kwargs)
+
+    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
+        key = self.lock_key()
+        cache.add(key, 0, LOCK_SECONDS)
+        cache.incr(key)
+        return super().form_invalid(form)
+
+
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    """Remember light, dark or the system's choice, and go back."""
+    back = request.POST.get("next", "/")
+    if not url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()}):
+        back = "/"
+    response = HttpResponseRedirect(back)
+    choice = request.POST.get("theme", "")
+    if choice in ("light", "dark"):
+        response.set_cookie("theme", choice, max_age=31_536_000, samesite="Lax", secure=not settings.EMBEDDED)
+    else:
+        response.delete_cookie("theme")
+    return response
+
+
+@require_safe
+def gallery(request: HttpRequest) -> HttpResponse:
+    """Every component in every state."""
+    return render(request, "gallery.html")
+
+
+def no_such_endpoint(request: HttpRequest, rest: str) -> HttpResponse:
+    raise Refusal("not_found")
+
+
+class Schema(SpectacularAPIView):
+    """The API's OpenAPI description; it says nothing about any team."""
+
+    authentication_classes = ()
+    permission_classes = ()

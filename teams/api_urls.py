@@ -1,0 +1,5 @@
+"""API addresses."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []
