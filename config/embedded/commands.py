@@ -52,6 +52,7 @@ def evenhand() -> Plan:
                 (*manage, "grant_app_role"),
                 as_owner=True,
             ),
+            Step("Collecting static files", (*manage, "collectstatic", "--no-input"), as_owner=False),
             Step("Loading the demo", (*manage, "load_demo"), as_owner=False),
         ),
         web=(

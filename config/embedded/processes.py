@@ -79,7 +79,7 @@ def run_as(account: Account, command: Sequence[str | Path], *, send: str | None 
         errors="replace",
         check=False,
         cwd="/",  # the account may not be allowed where we stand
-        env=plain_environment() if env is None else env,
+        env=plain_environment(),
         preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM),
         user=account.uid if account.switch else None,
         group=account.gid if account.switch else None,

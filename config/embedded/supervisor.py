@@ -13,7 +13,7 @@ from types import FrameType
 from typing import Protocol
 
 from config.embedded import leash
-from config.embedded.processes import signal_group, tail
+from config.embedded.processes import open_log, signal_group, tail
 from config.embedded.trouble import Trouble
 
 TICK = 0.1  # seconds between looks at the services
@@ -177,7 +177,7 @@ class Supervisor:
         what: str,
     ) -> None:
         """Run a step of the start to its end."""
-        with log.open("ab") as output:
+        with open_log(log) as output:
             process = subprocess.Popen(
                 command,
                 cwd=directory,
@@ -186,6 +186,7 @@ class Supervisor:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                umask=0o077,
                 preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM),  # noqa: PLW1509 - one thread only
             )
         try:
