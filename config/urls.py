@@ -2,11 +2,11 @@
 
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
-from django.urls import include, path
+from django.urls import URLPattern, URLResolver, include, path
 
 from config import views
 
-team_pages = [
+team_pages: list[URLPattern | URLResolver] = [
     path("", views.team_home, name="team_home"),
     path("datasets/", include("datasets.urls")),
     path("agents/", include("agents.urls")),
@@ -16,7 +16,7 @@ team_pages = [
     path("team/", include("teams.urls")),
 ]
 
-api = [
+api: list[URLPattern | URLResolver] = [
     path("", include("teams.api_urls")),
     path("", include("datasets.api_urls")),
     path("", include("agents.api_urls")),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import models
 from guardian.core import ObjectPermissionChecker
 
@@ -50,7 +50,7 @@ class Access:
         """Fetch one row of this team, or answer exactly as if it did not exist."""
         try:
             return rows.get(**{team: self.team}, **lookup)
-        except (rows.model.DoesNotExist, ValidationError, ValueError):
+        except (ObjectDoesNotExist, ValidationError, ValueError):
             raise Refusal("not_found") from None
 
 

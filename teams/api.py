@@ -96,7 +96,7 @@ def as_refusal(exception: Exception) -> Refusal | None:
         case exceptions.NotAcceptable():
             return Refusal("not_acceptable")
         case exceptions.Throttled():
-            return Refusal("too_many_requests", retry_after=exception.wait)
+            return Refusal("too_many_requests")
         case RequestDataTooBig():
             return Refusal("body_too_large")
     return None

@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from teams import audit
 from teams.access import Access, current_access
+from teams.models import ApiToken
 from teams.permissions import Right
 from teams.refusals import Refusal
 
@@ -83,9 +84,8 @@ class TokenRights(BasePermission):
             if method == "OPTIONS":
                 return True
             raise Refusal("method_not_allowed", f"This address answers {', '.join(needed)}.", allow=list(needed))
-        access = current_access(
-            request.user, request.auth.team_id, request_id=getattr(request._request, "request_id", "")
-        )
+        token = cast(ApiToken, request.auth)
+        access = current_access(token.user, token.team_id, request_id=getattr(request._request, "request_id", ""))
         require(access, *needed[method])
         request.access = access  # type: ignore[attr-defined]
         return True

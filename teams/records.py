@@ -103,7 +103,7 @@ def nothing_late(parent: str, column: str) -> pgtrigger.Trigger:
         level=pgtrigger.Statement,
         when=pgtrigger.After,
         operation=pgtrigger.Insert,
-        referencing=pgtrigger.Referencing(new="arrived"),
+        referencing=pgtrigger.Referencing(new="arrived"),  # type: ignore[no-untyped-call]
         func=f"""
             IF EXISTS (
                 SELECT 1 FROM {parent} whole
