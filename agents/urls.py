@@ -1,6 +1,11 @@
-"""Page addresses."""
+"""Page addresses of subjects."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from agents import views
 
 app_name = "agents"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.subject_list, name="list"),
+    path("<uuid:subject>/", views.detail, name="detail"),
+]

@@ -1,6 +1,13 @@
-"""Page addresses."""
+"""Page addresses of datasets."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from datasets import views
 
 app_name = "datasets"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.dataset_list, name="list"),
+    path("<uuid:dataset>/", views.detail, name="detail"),
+    path("<uuid:dataset>/versions/<int:number>/", views.version, name="version"),
+    path("<uuid:dataset>/revisions/<uuid:revision>/", views.revision, name="revision"),
+]

@@ -1,6 +1,14 @@
-"""Page addresses."""
+"""Page addresses of experiments."""
 
-from django.urls import URLPattern
+from django.urls import path
+
+from runs import views
 
 app_name = "experiments"
-urlpatterns: list[URLPattern] = []
+urlpatterns = [
+    path("", views.experiment_list, name="list"),
+    path("<uuid:experiment>/", views.detail, name="detail"),
+    path("<uuid:experiment>/executions/<int:position>/", views.execution, name="execution"),
+    path("<uuid:experiment>/archive", views.archive, name="archive"),
+    path("<uuid:experiment>/restore", views.restore, name="restore"),
+]

@@ -1,0 +1,35 @@
+"""Pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+
+from teams.gates import TeamRequest, team_page
+from teams.permissions import Right
+
+
+@team_page(Right.EVALUATION_READ)
+def experiment_list(request: TeamRequest, **where: Any) -> HttpResponse:
+    return HttpResponse("")
+
+
+@team_page(Right.EVALUATION_READ)
+def detail(request: TeamRequest, **where: Any) -> HttpResponse:
+    return HttpResponse("")
+
+
+@team_page(Right.EVALUATION_READ)
+def execution(request: TeamRequest, **where: Any) -> HttpResponse:
+    return HttpResponse("")
+
+
+@team_page(Right.EVALUATION_READ)
+def archive(request: TeamRequest, **where: Any) -> HttpResponse:
+    return HttpResponse("")
+
+
+@team_page(Right.EVALUATION_READ)
+def restore(request: TeamRequest, **where: Any) -> HttpResponse:
+    return HttpResponse("")
