@@ -133,7 +133,11 @@ class PairedQuality:
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """The same comparison if every unscored planned pair counted as the low end of the scale."""
+    """The same comparison if every unscored planned pair counted as the worst end of the scale.
+
+    The worst end is the low one, for a lower_is_better metric the high one; without a known worst
+    end there is no bracket. Pairs that a grader found not applicable stay out: that is an answer.
+    """
 
     cases: int
     pairs: int
@@ -165,13 +169,39 @@ class Test:
 
 @dataclass(frozen=True, slots=True)
 class Adequacy:
-    """Could this comparison have seen what matters? `q` is N over the cases needed for `target`."""
+    """Could this comparison have seen what matters? `q` is N over the cases needed for `target`.
+
+    `mde` and `target` are in the metric's unit. `verdict`: insufficient (fewer than 20 cases, or no
+    variation to judge by), adequate, limited, underpowered.
+    """
 
     verdict: str
     mde: float | None
     target: float
     q: float | None
     cases_needed: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NonInferiority:
+    """Is the candidate at most `margin` worse? `passes` is None where no interval may lead.
+
+    `limit` is the end of the leading interval on the worse side; both are in the metric's unit.
+    """
+
+    margin: float
+    limit: float | None
+    passes: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Variance of single repetitions inside cases, and of case differences without it; for planning."""
+
+    within_candidate: float
+    within_baseline: float
+    between: float
+    repetitions: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +222,10 @@ class LabelShare:
 
 @dataclass(frozen=True, slots=True)
 class UnmatchedCount:
-    """`reason`: missing, revised, repetition_count, duplicate, generation, or a judgment outcome name."""
+    """`reason`: missing, revised, repetition_count, duplicate, generation, not_judged, no_value, or a judgment outcome.
+
+    A matched pair that is not jointly scored is listed on the side that caused it, on both if both did.
+    """
 
     reason: str
     side: str
@@ -256,7 +289,12 @@ class PairedResult:
     tests: tuple[Test, ...]
     adequacy: Adequacy | None
     chance_flips_per_side: float | None
-    """How many cases per side would move by chance alone if nothing had changed."""
+    """How many cases per side would flip between two single runs if nothing had changed."""
+    chance_moves_per_side: float | None
+    """How many cases per side would move by chance alone, with the repetitions that were run.
+
+    The figure to read beside `better` and `worse`; with one repetition it equals the flips.
+    """
     bracket: Bracket | None
     latency: Latency
     labels: tuple[LabelShare, ...]
@@ -267,6 +305,12 @@ class PairedResult:
     """Why no directional result is given; empty when one is."""
     notices: tuple[Notice, ...]
     filters: FilterCounts
+    all_cases: int
+    """Distinct cases over both sides, paired or not."""
+    variation: Variation | None
+    """None unless some cases have two or more jointly scored repetitions."""
+    non_inferiority: NonInferiority | None
+    """None unless a margin was given."""
 
     @property
     def directional(self) -> bool:
@@ -320,7 +364,10 @@ class PairedCases:
     revision_unknown: NDArray[np.bool_]
     latency_delta_ms: NDArray[np.float64]
     cost_delta_micros: NDArray[np.float64]
-    """NaN unless every paired generation completed with complete cost on both sides."""
+    """Mean over the paired repetitions.
+
+    NaN unless every paired generation completed with complete cost on both sides.
+    """
 
 
 @dataclass(frozen=True, slots=True)
