@@ -124,7 +124,7 @@ def _copy_once(sources: dict[Path, Path], target: Path) -> None:
             shutil.copy2(source, unfinished / name)
     # Opened up because a strict umask may have made the originals private; these are our copies.
     for directory, _, names in os.walk(unfinished):
-        os.chmod(directory, 0o755)
+        os.chmod(directory, 0o755)  # noqa: S103 - programs, nothing private
         for file in names:
             path = Path(directory, file)
             if not path.is_symlink():

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ class Plan:
 def evenhand() -> Plan:
     """Evenhand itself."""
     manage = (sys.executable, "manage.py")
-    heartbeat = "/dev/shm" if os.path.isdir("/dev/shm") else "/tmp"
+    heartbeat = "/dev/shm" if os.path.isdir("/dev/shm") else tempfile.gettempdir()  # noqa: S108 - gunicorn unlinks it at once
     return Plan(
         steps=(
             Step(

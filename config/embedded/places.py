@@ -76,7 +76,7 @@ def choose_place(var: Path) -> Place:
     if can_reach(account, var):
         return Place(var, account, None)
     name = f"evenhand-{secrets.token_hex(4)}"
-    for parent in (Path("/var/lib"), Path("/var/tmp"), Path(tempfile.gettempdir())):
+    for parent in (Path("/var/lib"), Path("/var/tmp"), Path(tempfile.gettempdir())):  # noqa: S108 - mkdir refuses what exists
         place = parent / name
         try:
             place.mkdir(mode=0o711)
@@ -124,7 +124,7 @@ def socket_directory(place: Path, account: Account) -> tuple[Path, bool]:
     near = place / "sockets"
     if len(os.fsencode(near)) <= LONGEST_SOCKET_DIRECTORY and PLAIN_PATH.fullmatch(str(near)):
         return own_directory(near, account), False
-    for parent in (os.environ.get("XDG_RUNTIME_DIR"), "/tmp", tempfile.gettempdir()):
+    for parent in (os.environ.get("XDG_RUNTIME_DIR"), "/tmp", tempfile.gettempdir()):  # noqa: S108 - mkdtemp
         if parent and os.path.isdir(parent) and len(parent) <= LONGEST_SOCKET_DIRECTORY - 20:
             try:
                 fresh = Path(tempfile.mkdtemp(prefix="evenhand-", dir=parent))
@@ -161,7 +161,7 @@ def write_private(path: Path, text: str) -> None:
 def read_state(var: Path) -> dict[str, Any]:
     """What the running instance says about itself."""
     try:
-        state = json.loads((var / "state.json").read_text())
+        state = json.loads((var / "state.json").read_text())  # noqa: TID251 - our own file
     except (OSError, ValueError):
         return {}
     return state if isinstance(state, dict) else {}

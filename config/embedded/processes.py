@@ -68,7 +68,9 @@ def _name_of(uid: int) -> str:
         return str(uid)
 
 
-def run_as(account: Account, command: Sequence[str | Path], *, send: str | None = None) -> subprocess.CompletedProcess[str]:
+def run_as(
+    account: Account, command: Sequence[str | Path], *, send: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a short command as the servers' account, and return what it said."""
     return subprocess.run(
         [str(part) for part in command],

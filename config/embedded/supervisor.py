@@ -254,7 +254,7 @@ class Supervisor:
                 waited = time.monotonic() - asked
                 if waited > patience or (self.hurry and waited > 1):
                     break
-                if waited > 1 and not told:
+                if waited > 3 and not told:
                     told = True
                     self.say(f"Waiting for {service.name} to finish (Ctrl-C again to hurry).")
                 leash.collect_orphans(self._ours())
