@@ -68,6 +68,7 @@ CODES: Final[dict[str, str]] = {
     "import_eval_no_header": "An Inspect log must hold header.json or _journal/start.json.",
     "import_eval_version_unsupported": "Inspect logs of version 2 are read.",
     "import_eval_count_mismatch": "A log that says success must hold as many samples as it says.",
+    "import_eval_summary_mismatch": "What summaries.json tells of the scores must be what the samples hold.",
     "import_eval_identity_mismatch": "A sample must have the id and epoch that its member's name says.",
     # mappings and choices
     "import_mapping_needed": "A generic file needs a mapping that says which field means what.",

@@ -7,7 +7,7 @@ for the name of the arm. Names with a dollar sign are the row's surroundings:
     $file   the file's name without folders and endings     $line      its line or position, from 1
     $folder the name of the folder that the file lies in    $position  its place in the innermost list, from 1
     $case, $arm, $repetition, $key   the keys on the way to the row, by the mapping's `levels`
-    $content   the digest of the captured content
+    $content   the digest of the captured content         $value  the row itself, where it is no object
 """
 
 from __future__ import annotations
@@ -109,6 +109,9 @@ class Mapping:
     levels: tuple[str, ...] = ("row",)
     """JSON only: what each level from `rows` downwards is. `row` is a list whose order means nothing,
     `attempts` a list inside one case whose position is the repetition; the others are keys."""
+    attempts: str = ""
+    """Path to the list of a row's own attempts: each becomes an execution, whose paths are looked up in
+    the attempt first and then in the row."""
     arms: tuple[str, ...] = ()
     """Wide files: the arms that every row holds."""
     repetition: str = ""
