@@ -28,6 +28,7 @@ METHOD_VERSION = "evenhand/paired/1"
 
 RESAMPLES = 2_000
 LEVEL = 0.95
+TAIL_PER_THOUSAND = 25  # (1 - LEVEL) / 2 without a rounded binary fraction
 FLIPS = 9_999
 EXACT_FLIPS = 16  # 2 ** 16 sign patterns are enumerated, more are sampled
 CASES_PER_DISTINCT = 64  # counting pays above this; measured on 20 to 100,000 cases
@@ -91,20 +92,21 @@ def bootstrap_interval(
     return BootstrapInterval(low + 0.0, high + 0.0, "counts" if by_counts else "index")
 
 
-def percentile_limits(means: NDArray[np.float64], level: float = LEVEL) -> tuple[float, float]:
-    """The (1 - level) / 2 and (1 + level) / 2 quantiles, NumPy's type 7 (Hyndman & Fan 1996, definition 7)."""
+def percentile_limits(means: NDArray[np.float64]) -> tuple[float, float]:
+    """The 2.5 and 97.5 % quantiles, NumPy's type 7 (Hyndman & Fan 1996, definition 7).
+
+    The upper one is the mirror image of the lower, so that negated means have the negated limits.
+    """
     _refuse_nan(means)
     last = len(means) - 1
-    tail = (1 - level) / 2
-    lower_rank = int(tail * last)
-    weight = tail * last - lower_rank
-    ranks = sorted({lower_rank, min(lower_rank + 1, last), max(last - lower_rank - 1, 0), last - lower_rank})
-    ordered = np.partition(means, ranks)
-    near, far = float(ordered[lower_rank]), float(ordered[min(lower_rank + 1, last)])
+    lower, thousandths = divmod(TAIL_PER_THOUSAND * last, 1000)
+    weight = thousandths / 1000
+    next_rank = min(lower + 1, last)
+    ordered = np.partition(means, sorted({lower, next_rank, last - next_rank, last - lower}))
+    near, far = float(ordered[lower]), float(ordered[next_rank])
     low = near + weight * (far - near)
-    near, far = float(ordered[last - lower_rank]), float(ordered[max(last - lower_rank - 1, 0)])
-    high = near + weight * (far - near)
-    return low, high
+    near, far = float(ordered[last - lower]), float(ordered[last - next_rank])
+    return low, near + weight * (far - near)
 
 
 def _means_by_index(values: NDArray[np.float64], bits: np.random.SFC64, resamples: int) -> NDArray[np.float64]:

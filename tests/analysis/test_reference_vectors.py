@@ -1,0 +1,239 @@
+"""Every formula we offer against numbers from other implementations (statsmodels, scipy, R)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from analysis import adequacy, hypothesis_tests, intervals
+from analysis.observations import Direction, Kind, Outcome
+from analysis.paired import compare
+from analysis.resampling import bootstrap_interval, percentile_limits, stream_seed
+from tests.analysis.reference import parameters, vectors
+from tests.factories.arms import Mark, metric, side
+
+Vector = dict[str, Any]
+
+NOT_OFFERED = {
+    "clopper_pearson_and_uniform_posterior": "Wilson serves; the exact interval is a reference only",
+    "mde_power_prop_test": "the arcsine formula serves; R's is a reference only",
+    "fleiss_kappa": "Krippendorff's alpha serves",
+    "cluster_robust_se": "rows carry no cluster key",
+    "zero_failures_upper_bound": "Wilson serves at zero failures",
+}
+ELSEWHERE = {
+    "failure_classes",
+    "judge_bias_correction",
+    "judge_human_agreement",
+    "krippendorff_missing",
+    "lower_median",
+    "pass_at_k_and_pass_hat_k",
+    "winner_ties",
+}
+"""Topics of other lenses (cohorts, calibration, failures), tested with their modules."""
+
+
+def close(vector: Vector, name: str) -> Any:
+    return pytest.approx(vector["outputs"][name], abs=max(vector["tolerance"], 1e-12))
+
+
+def test_every_topic_is_tested_or_has_a_reason() -> None:
+    tested = set(vars(TestVectors))
+    for vector in vectors():
+        topic = vector["topic"]
+        assert f"test_{topic}" in tested or topic in NOT_OFFERED or topic in ELSEWHERE, topic
+
+
+class TestVectors:
+    @pytest.mark.parametrize("vector", parameters("wilson_interval"))
+    def test_wilson_interval(self, vector: Vector) -> None:
+        limits = intervals.wilson(vector["inputs"]["successes"], vector["inputs"]["n"])
+        assert limits is not None
+        assert limits.low == close(vector, "low")
+        assert limits.high == close(vector, "high")
+
+    @pytest.mark.parametrize("vector", parameters("two_proportion_z"))
+    def test_two_proportion_z(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        numbers = [given[key] for key in ("count_candidate", "n_candidate", "count_baseline", "n_baseline")]
+        found = hypothesis_tests.two_proportion_z(*numbers)
+        if vector["outputs"]["z_pooled"] is None:
+            assert found is None
+            return
+        assert found is not None
+        assert found[0] == close(vector, "z_pooled")
+        assert found[1] == close(vector, "p_pooled")
+        limits = intervals.newcombe(*numbers)
+        assert limits is not None
+        assert limits.low == close(vector, "newcombe_unpaired_low")
+        assert limits.high == close(vector, "newcombe_unpaired_high")
+
+    @pytest.mark.parametrize("vector", parameters("mcnemar"))
+    def test_mcnemar(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        p = hypothesis_tests.mcnemar_midp(given["candidate_only"], given["baseline_only"])
+        assert p == close(vector, "p_midp")
+
+    @pytest.mark.parametrize("vector", parameters("paired_binary_intervals"))
+    def test_paired_binary_intervals(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        table = given["candidate_only"], given["baseline_only"], sum(given.values())
+        assert intervals.tango(*table) == close(vector, "tango95")
+        assert intervals.tango(*table, z=1.6448536269514722) == close(vector, "tango90")
+
+    @pytest.mark.parametrize("vector", parameters("effective_score_interval"))
+    def test_effective_score_interval(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        repetitions = given["repetitions"]
+        shares = (
+            np.array(given["candidate_passes"]) / repetitions,
+            np.array(given["baseline_passes"]) / repetitions,
+        )
+        sample = intervals.effective_sample(*shares, repetitions)
+        assert sample.factor == close(vector, "variance_factor")
+        assert sample.cases == close(vector, "effective_cases")
+        assert sample.candidate_only / sample.factor == close(vector, "expected_candidate_only")
+        assert sample.baseline_only / sample.factor == close(vector, "expected_baseline_only")
+        limits = intervals.effective_score(*shares, repetitions)
+        assert limits is not None
+        assert limits.low == close(vector, "low")
+        assert limits.high == close(vector, "high")
+
+    @pytest.mark.parametrize("vector", parameters("paired_case_means"))
+    def test_paired_case_means(self, vector: Vector) -> None:
+        """Through `compare`, as numeric and as boolean values; unscored repetitions stay out."""
+        from_rows = {name: _marks(vector["inputs"][name]) for name in ("candidate", "baseline")}
+        for kind in (Kind.NUMERIC, Kind.BOOLEAN):
+            measured = metric(kind)
+            comparison = compare(
+                side(from_rows["candidate"], measured=measured), side(from_rows["baseline"], measured=measured)
+            )
+            quality, expected = comparison.result.quality, vector["outputs"]
+            assert quality.pairs == expected["paired_repetitions"]
+            assert quality.cases == expected["paired_cases"]
+            assert quality.candidate.mean == close(vector, "candidate_mean")
+            assert quality.baseline.mean == close(vector, "baseline_mean")
+            assert quality.delta == close(vector, "delta")
+            assert quality.candidate.spread == close(vector, "run_spread_candidate")
+            assert quality.baseline.spread == close(vector, "run_spread_baseline")
+            assert quality.delta_spread == close(vector, "delta_spread")
+            assert (comparison.result.interval95 is None) == (expected["interval95"] is None)
+            deltas = comparison.cases.delta[np.isfinite(comparison.cases.delta)]
+            assert sorted(deltas) == pytest.approx(sorted(expected["case_deltas"].values()), abs=1e-12)
+            if kind is Kind.NUMERIC:
+                (first, *_) = comparison.result.intervals
+                assert (first.low, first.high) == (close(vector, "t_low"), close(vector, "t_high"))
+
+    @pytest.mark.parametrize("vector", parameters("bootstrap_percentile"))
+    def test_bootstrap_percentile(self, vector: Vector) -> None:
+        """Same quantiles from the vector's own resamples; ours within Monte-Carlo error of many."""
+        expected = vector["outputs"]
+        differences = np.array(vector["inputs"]["case_deltas"])
+        found = bootstrap_interval(differences, stream_seed("correct", "a", "b"), flipped=False)
+        if expected.get("zero_width"):
+            assert found.low == found.high == 0
+            return
+        drawn = np.random.default_rng(vector["inputs"]["seed"]).integers(0, len(differences), (2000, len(differences)))
+        low, high = percentile_limits(differences[drawn].mean(axis=1))
+        assert low == close(vector, "pcg64_seeded_low")
+        assert high == close(vector, "pcg64_seeded_high")
+        allowed = vector["outputs"].get("tolerance_mc", vector.get("tolerance_mc"))
+        assert abs(found.low - expected["many_resamples_low"]) <= allowed
+        assert abs(found.high - expected["many_resamples_high"]) <= allowed
+
+    @pytest.mark.parametrize("vector", parameters("sign_flip_exact"))
+    def test_sign_flip_exact(self, vector: Vector) -> None:
+        p = hypothesis_tests.sign_flip(np.array(vector["inputs"]["case_deltas"]), b"any")
+        assert p == close(vector, "p_two_sided")
+
+    @pytest.mark.parametrize("vector", parameters("multiplicity"))
+    def test_multiplicity(self, vector: Vector) -> None:
+        assert hypothesis_tests.holm(vector["inputs"]["p_values"]) == close(vector, "holm")
+
+    @pytest.mark.parametrize("vector", parameters("sequential_e_value"))
+    def test_sequential_e_value(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        found = hypothesis_tests.e_value(given["candidate_only"], given["baseline_only"])
+        assert found == close(vector, "e_value")
+        assert (found >= 20) == vector["outputs"]["always_valid_reject_05"]
+
+    @pytest.mark.parametrize("vector", parameters("mde_unpaired"))
+    def test_mde_unpaired(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        assert adequacy.mde_arcsine(given["successes"], given["n"]) == close(vector, "mde_arcsine_down")
+        assert adequacy.mde_normal(given["successes"], given["n"]) == close(vector, "mde_normal")
+        assert close(vector, "z_sum") == adequacy.Z_SUM
+
+    @pytest.mark.parametrize("vector", parameters("mde_edge"))
+    def test_mde_edge(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        assert adequacy.mde_arcsine(given["successes"], given["n"]) == close(vector, "mde_arcsine_down")
+        assert adequacy.mde_normal(given["successes"], given["n"]) == 0
+
+    @pytest.mark.parametrize("vector", parameters("mde_paired"))
+    def test_mde_paired(self, vector: Vector) -> None:
+        cases, spread = vector["inputs"]["n_cases"], vector["inputs"]["sd_of_case_differences_ddof1"]
+        differences = np.resize([1.0, -1.0], cases)
+        differences *= spread / differences.std(ddof=1)
+        assert adequacy.mde_paired(differences) == close(vector, "mde_normal")
+
+    @pytest.mark.parametrize("vector", parameters("mde_paired_binary"))
+    def test_mde_paired_binary(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        found = adequacy.mde_paired_passes(given["candidate_only"], given["baseline_only"], given["n"])
+        assert found == close(vector, "mde_paired")
+
+    @pytest.mark.parametrize("vector", parameters("sample_size_two_proportions"))
+    def test_sample_size_two_proportions(self, vector: Vector) -> None:
+        """Cases needed for a drop from p1 to p2, by Cohen's h. A gain is the same drop seen from the other end."""
+        p1, p2 = (vector["inputs"][key] for key in ("p1", "p2"))
+        start = p1 if p1 > p2 else 1 - p1
+        found = adequacy.adequacy_of_arm(1000 * start, 1000, target=abs(p1 - p2))
+        assert found.cases_needed == math.ceil(vector["outputs"]["n_cohen_h"])
+
+    @pytest.mark.parametrize("vector", parameters("sample_size_paired_miller"))
+    def test_sample_size_paired_miller(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        assert given["K_A"] == given["K_B"]
+        split = adequacy.Split(given["sigma2_A"], given["sigma2_B"], given["omega2"], given["K_A"])
+        assert adequacy.planned_cases(split, given["K_A"], given["delta"]) == vector["outputs"]["n_ceil"]
+
+    @pytest.mark.parametrize("vector", parameters("non_inferiority"))
+    def test_non_inferiority(self, vector: Vector) -> None:
+        given = vector["inputs"]
+        pattern = (
+            ("both_pass", 1, 1),
+            ("candidate_only", 1, 0),
+            ("baseline_only", 0, 1),
+            ("both_fail", 0, 0),
+        )
+        candidate: dict[str, list[Mark]] = {}
+        baseline: dict[str, list[Mark]] = {}
+        for name, first, second in pattern:
+            for index in range(given[name]):
+                candidate[f"{name}-{index}"], baseline[f"{name}-{index}"] = [first], [second]
+        found = compare(side(candidate), side(baseline), margin=given["margin"]).result.non_inferiority
+        assert found is not None
+        assert found.limit == close(vector, "lower_bound")
+        assert found.passes == vector["outputs"]["non_inferior"]
+        # Where lower is better the same table, with the sides exchanged, has the mirrored answer.
+        lower = metric(direction=Direction.LOWER_IS_BETTER)
+        mirrored = compare(
+            side(baseline, measured=lower), side(candidate, measured=lower), margin=given["margin"]
+        ).result.non_inferiority
+        assert mirrored is not None
+        assert mirrored.limit == -found.limit
+        assert mirrored.passes == found.passes
+
+
+def _marks(rows: list[list[Any]]) -> dict[str, list[Mark]]:
+    """[case, repetition, value] rows as marks by repetition; null is a judgment that was not scored."""
+    cases: dict[str, list[Mark]] = {}
+    for case, repetition, value in rows:
+        marks = cases.setdefault(case, [])
+        marks.extend([None] * (repetition - len(marks)))
+        marks[repetition - 1] = Outcome.ABSTAINED if value is None else float(value)
+    return cases
