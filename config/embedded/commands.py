@@ -219,13 +219,14 @@ def run(project: Path, var: Path, command: Sequence[str], *, test: bool) -> int:
 
 
 def _close(instance: Instance | None, supervisor: Supervisor, code: int) -> int:
-    if supervisor.running and supervisor.say is say:
-        names = [entry.service.name for entry in reversed(supervisor.running)]
+    names = [entry.service.name for entry in reversed(supervisor.running) if entry.process is not None]
+    talking = bool(names) and supervisor.say is say
+    if talking:
         say(f"Stopping {', '.join(names)}")
     supervisor.stop()
     if instance is not None:
         instance.close()
-    if supervisor.running and supervisor.say is say:
+    if talking:
         say("Stopped.")
     return code
 

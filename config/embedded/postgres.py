@@ -22,11 +22,12 @@ from config.embedded.processes import (
     tail,
 )
 from config.embedded.supervisor import StopSteps
-from config.embedded.trouble import FULL, Trouble
+from config.embedded.trouble import Trouble, disk_is_full
 
 DATABASE = "evenhand"
 OWNER = "owner"
 APP = "app"
+ROOM_FOR_CLUSTER = 64 * 1024 * 1024  # bytes; a new one takes about 45 MB
 
 # For databases that die with the test run: nothing needs to survive a crash.
 THROWAWAY = {
@@ -134,8 +135,8 @@ class Postgres:
     def why(self) -> str:
         """Why it does not start, from its log."""
         end = tail(self.log, since=self.log_began)
-        if FULL in end:
-            return f"The disk that holds {self.place} is full; PostgreSQL goes on when there is space."
+        if disk_is_full(self.place):
+            return f"The disk that holds {self.place} is full: PostgreSQL needs room."
         reasons = re.findall(r"(?:FATAL|PANIC):\s+(.*)", end)
         reason = reasons[-1] if reasons else "it says no reason"
         return f"PostgreSQL does not start ({reason}); see {self.log}."
@@ -179,7 +180,8 @@ class Postgres:
         command += ["--no-sync"] if self.throwaway else ["--data-checksums"]
         answer = run_as(self.account, command)
         if answer.returncode != 0:
-            if FULL in answer.stderr + answer.stdout:
+            remove_tree(unfinished)
+            if disk_is_full(self.place, ROOM_FOR_CLUSTER):
                 raise Trouble(f"The disk that holds {self.place} is full: PostgreSQL could not be set up.")
             raise Trouble(f"PostgreSQL could not be set up in {self.data}: {_last_line(answer.stderr)}")
         if self.data.exists():

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from config.embedded.processes import open_log, signal_group, tail
 from config.embedded.trouble import Trouble
 
 TICK = 0.1  # seconds between looks at the services
-LONGEST_WAIT = 30.0  # seconds between two attempts to start a service that keeps failing
+LONGEST_WAIT = 10.0  # seconds between two attempts to start a service that keeps failing
 STEADY = 60.0  # seconds after which a service counts as healthy again
 SAME_KEYPRESS = 1.0  # seconds; a terminal and make both pass on one Ctrl-C
 
@@ -165,7 +166,7 @@ class Supervisor:
         entry.retry_at = time.monotonic() + wait
         if reason != entry.told:  # a full disk is said once, not every half minute
             entry.told = reason
-            self.say(f"{reason.rstrip('.')}; starting it again.")
+            self.say(f"{reason.rstrip('.')}; trying again.")
 
     def run(
         self,
@@ -204,9 +205,15 @@ class Supervisor:
 
     def watch(self) -> None:
         """Keep everything up until a stop is asked for."""
+        terminal = select.poll()
+        if sys.stdout.isatty():
+            terminal.register(sys.stdout, 0)
         while self.stop_asked is None:
             self.tick()
             time.sleep(TICK)
+            # A closed terminal signals its session's leader only; when that is make, nobody tells us.
+            if terminal.poll(0):
+                self.stop_asked = time.monotonic()
 
     def follow(self, command: Sequence[str], *, env: Mapping[str, str], umask: int) -> int:
         """Run a command in the terminal's foreground, keep everything up meanwhile, return its exit code."""

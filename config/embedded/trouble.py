@@ -1,13 +1,21 @@
 """What stops us, said in one sentence."""
 
 import errno
+import os
+from pathlib import Path
 
 
 class Trouble(Exception):
     """A reason not to go on, written for the person at the terminal."""
 
 
-FULL = "No space left on device"
+ROOM_TO_WORK = 16 * 1024 * 1024  # bytes; PostgreSQL writes its log in pieces of this size
+
+
+def disk_is_full(path: Path, needed: int = ROOM_TO_WORK) -> bool:
+    """Whether there is no room; asked of the disk because a log on it cannot tell any more."""
+    disk = os.statvfs(path)
+    return disk.f_bavail * disk.f_frsize < needed
 
 
 def sentence(error: OSError) -> str:

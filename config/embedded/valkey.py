@@ -9,7 +9,7 @@ from pathlib import Path
 from config.embedded.places import own_directory, remove_tree
 from config.embedded.processes import Account, size, spawn_server, tail
 from config.embedded.supervisor import StopSteps
-from config.embedded.trouble import FULL
+from config.embedded.trouble import disk_is_full
 
 
 class Valkey:
@@ -92,8 +92,8 @@ class Valkey:
     def why(self) -> str:
         """Why it does not start, from its log."""
         end = tail(self.log, since=self.log_began)
-        if FULL in end:
-            return f"The disk that holds {self.data} is full; Valkey goes on when there is space."
+        if disk_is_full(self.data):
+            return f"The disk that holds {self.data} is full: Valkey needs room."
         self.refused = "Bad file format" in end or "append only file" in end.lower()
         return f"Valkey does not start; see {self.log}."
 

@@ -1,5 +1,6 @@
 """A short folder for each test, and a stand-in that is always stopped."""
 
+import contextlib
 import os
 import shutil
 import signal
@@ -42,5 +43,6 @@ def start(folder: Path) -> Iterator[Callable[..., StandIn]]:
     yield start_one
     for stand_in in started:
         stand_in.stop()
-        for pid in processes(*stand_in.marks):
+    for pid in processes(*(mark for stand_in in started for mark in stand_in.marks)):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -69,13 +69,22 @@ def test_embedded_secrets_and_sockets_are_private(start: Start, folder: Path, po
         psycopg.connect(f"postgresql://app:wrong@/evenhand?host={var / 'sockets'}")
 
 
-def test_embedded_second_start_says_already_running_and_changes_nothing(start: Start, port: str) -> None:
+def test_embedded_second_start_and_run_find_the_first(start: Start, folder: Path, port: str) -> None:
     first = start(port).wait_up()
     before = first.state
     second = start(port)
     assert second.finish() == 0
     assert second.said() == f"Evenhand is already running at {first.address}\n"
     assert first.state == before
+    attached = subprocess.run(
+        [sys.executable, "-m", "config.embedded", "run", "--", "sh", "-c", "echo $DATABASE_URL"],
+        cwd=PROJECT,
+        env=clean_environment(str(folder)) | {"EVENHAND_VAR": str(folder / "var")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert attached.stdout.strip() == before["environment"]["DATABASE_URL"]
     assert get(first.address) == "stand-in"
 
 
@@ -128,16 +137,20 @@ def test_embedded_kill_9_of_postgres_keeps_every_acknowledged_row(start: Start, 
     assert len(kept) <= len(acknowledged) + 1
 
 
-@pytest.mark.parametrize("name", ["Valkey", "web", "worker"])
-def test_embedded_killed_service_comes_back(start: Start, folder: Path, port: str, name: str) -> None:
+def test_embedded_killed_services_come_back(start: Start, folder: Path, port: str) -> None:
     stand_in = start(port).wait_up()
     # The leash itself is the worse victim: what it held has to be found without it.
-    marks = {"Valkey": ["valkey-server"], "web": ["leash.py", "web"], "worker": ["leash.py", "worker"]}[name]
-    living = processes(str(folder)).items()
-    victim = next(pid for pid, command in living if all(mark in command for mark in marks))
-    os.kill(victim, signal.SIGKILL)
-    until(lambda: f"{name} is up again" in stand_in.said() or f"{name} stopped" in stand_in.said(), "restart")
-    until(lambda: get(stand_in.address) == "stand-in", "web")
+    for name, marks in {
+        "Valkey": ["valkey-server"],
+        "web": ["leash.py", "web"],
+        "worker": ["leash.py", "worker"],
+    }.items():
+        living = processes(str(folder)).items()
+        os.kill(next(pid for pid, command in living if all(mark in command for mark in marks)), signal.SIGKILL)
+        until(lambda back=f"{name} is up again": back in stand_in.said(), name)  # type: ignore[misc]
+    assert get(stand_in.address) == "stand-in"
+    stand_in.stop()
+    assert not processes(str(folder))
 
 
 def test_embedded_stale_pid_file_naming_a_foreign_process(start: Start, folder: Path, port: str) -> None:
@@ -274,17 +287,3 @@ def test_embedded_run_test_passes_exit_code_and_leaves_nothing(folder: Path) -> 
     assert instance.parent == folder / "var" / "test-services"
     assert not instance.exists()
     assert not processes(str(folder))
-
-
-def test_embedded_run_attaches_to_what_runs(start: Start, folder: Path, port: str) -> None:
-    stand_in = start(port).wait_up()
-    done = subprocess.run(
-        [sys.executable, "-m", "config.embedded", "run", "--", "sh", "-c", "echo $DATABASE_URL"],
-        cwd=PROJECT,
-        env=clean_environment(str(folder)) | {"EVENHAND_VAR": str(folder / "var")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.stdout.strip() == stand_in.state["environment"]["DATABASE_URL"]
-    assert get(stand_in.address) == "stand-in"
