@@ -1,0 +1,37 @@
+"""Lists in the address: page, order and filters, each from a closed set of words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db import models
+from django.http import HttpRequest
+
+from teams.refusals import Refusal
+
+PAGE = 50
+
+
+def page_of(request: HttpRequest, rows: Any, size: int = PAGE) -> Page[Any]:
+    """The page that the address names; a number beyond the end is the last page."""
+    return Paginator(rows, size).get_page(request.GET.get("page"))
+
+
+def chosen(request: HttpRequest, name: str, allowed: Collection[str], default: str = "") -> str:
+    """One word of a closed set. Nothing a person types ever reaches a query as the name of a field."""
+    value = request.GET.get(name, "") or default
+    if value and value not in allowed:
+        raise Refusal("invalid_field", f"{name} is one of {', '.join(sorted(allowed))}.", place=name)
+    return value
+
+
+def order_by(
+    request: HttpRequest, rows: models.QuerySet[Any], keys: Mapping[str, str], default: str
+) -> tuple[models.QuerySet[Any], str]:
+    """Rows in the order the address names; ties are broken by id, so that pages never overlap."""
+    sort = chosen(request, "sort", [*keys, *(f"-{key}" for key in keys)], default)
+    field = models.F(keys[sort.removeprefix("-")])
+    order = field.desc(nulls_last=True) if sort.startswith("-") else field.asc(nulls_last=True)
+    return rows.order_by(order, "-pk" if sort.startswith("-") else "pk"), sort
