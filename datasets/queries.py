@@ -1,0 +1,191 @@
+"""Reads of datasets: versions, their items, revisions. Content is asked for only with the right to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.core.paginator import Page, Paginator
+from django.db import models
+from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models.functions import Cast
+
+from datasets.models import Dataset, ItemContent, ItemRevision, Version, VersionEntry
+from teams.access import Access
+from teams.records import Availability
+
+SEARCHED_CHARACTERS = 200
+
+
+def datasets_of(access: Access, *, archived: bool = False) -> models.QuerySet[Dataset]:
+    newest = Version.objects.filter(dataset=OuterRef("pk")).order_by("-number")
+    return Dataset.objects.filter(team=access.team, archived_at__isnull=not archived).annotate(
+        versions=Count("version"),
+        newest=Subquery(newest.values("number")[:1]),
+        items=Subquery(newest.values("count")[:1]),
+        changed_at=Subquery(newest.values("made_at")[:1]),
+    )
+
+
+def versions_of(dataset: Dataset) -> models.QuerySet[Version]:
+    return Version.objects.filter(dataset=dataset).select_related("made_by").order_by("-number")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRow:
+    """One item of a version. The content's part is None without the right, or where it was taken away."""
+
+    position: int
+    item: UUID
+    revision: UUID
+    number: int
+    fingerprint: str
+    availability: str = ""
+    source_id: str | None = None
+    title: str | None = None
+    language: str = ""
+    tags: tuple[str, ...] = ()
+    preview: str = ""
+
+
+ENTRY_FIELDS = ("position", "item_id", "revision_id", "revision__number", "revision__content_digest")
+
+
+class _ByPosition(Paginator[VersionEntry]):
+    """Pages of a whole version: positions are dense, so a page is a range and costs the same anywhere."""
+
+    def __init__(self, rows: models.QuerySet[VersionEntry], size: int, count: int) -> None:
+        super().__init__(rows, size)
+        self._rows = rows
+        self._count = count
+
+    @property
+    def count(self) -> int:
+        return self._count
+
+    def page(self, number: int | str) -> Page[VersionEntry]:
+        chosen = self.validate_number(number)
+        first = (chosen - 1) * self.per_page
+        rows = self._rows.filter(position__gte=first, position__lt=first + self.per_page)
+        return Page(list(rows), chosen, self)
+
+
+def entries_of(version: Version, size: int, *, search: str = "") -> Paginator[VersionEntry]:
+    """A version's entries in order. `search` looks into content, so the caller has judged the right to it."""
+    rows = VersionEntry.objects.filter(version=version).select_related("revision").order_by("position")
+    if not search:
+        return _ByPosition(rows, size, version.count)
+    text = search[:SEARCHED_CHARACTERS]
+    holds = ItemContent.objects.annotate(words=Cast("body", models.TextField())).filter(
+        Q(source_id__icontains=text) | Q(title__icontains=text) | Q(tags__contains=[text]) | Q(words__icontains=text),
+        revision=OuterRef("revision"),
+    )
+    return Paginator(rows.filter(models.Exists(holds)), size)
+
+
+def item_rows(entries: Iterable[VersionEntry], *, content: bool) -> list[ItemRow]:
+    """Rows of a page; two queries with content, none without."""
+    entries = list(entries)
+    texts: dict[UUID, ItemContent] = {}
+    if content:
+        texts = ItemContent.objects.in_bulk([entry.revision_id for entry in entries])
+    return [_row(entry, texts.get(entry.revision_id)) for entry in entries]
+
+
+def _row(entry: VersionEntry, text: ItemContent | None) -> ItemRow:
+    shared = (
+        entry.position,
+        entry.item_id,
+        entry.revision_id,
+        entry.revision.number,
+        bytes(entry.revision.content_digest).hex(),
+    )
+    if text is None:
+        return ItemRow(*shared)
+    return ItemRow(
+        *shared,
+        availability=text.availability,
+        source_id=text.source_id,
+        title=text.title,
+        language=text.language,
+        tags=tuple(text.tags or ()),
+        preview=preview(text.body),
+    )
+
+
+def preview(body: Any, length: int = 160) -> str:
+    """The first words of what a case asks: its input, or the last thing said to the subject."""
+    asked = body.get("input", body) if isinstance(body, dict) else body
+    if isinstance(asked, list):
+        said = [turn for turn in asked if isinstance(turn, dict) and isinstance(turn.get("content"), str)]
+        asked = said[-1]["content"] if said else asked
+    text = " ".join((asked if isinstance(asked, str) else "" if asked is None else str(asked)).split())
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def revisions_of(dataset: Dataset) -> models.QuerySet[ItemRevision]:
+    return ItemRevision.objects.filter(item__dataset=dataset).select_related("item", "made_by")
+
+
+def siblings_of(revision: ItemRevision) -> models.QuerySet[ItemRevision]:
+    """Every revision of the same item, newest first."""
+    return ItemRevision.objects.filter(item_id=revision.item_id).order_by("-number")
+
+
+def versions_with(revision: ItemRevision) -> models.QuerySet[Version]:
+    return Version.objects.filter(versionentry__revision=revision).order_by("-number")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One named part of a body, as text or as turns; anything else as JSON."""
+
+    name: str
+    text: str | None = None
+    turns: tuple[tuple[str, str], ...] = ()
+    json: str = ""
+
+
+def parts(body: Any) -> list[Part]:
+    """A body in the order it is read: what was asked, what was expected, the rest."""
+    if not isinstance(body, dict):
+        return [] if body is None else [_part("Input", body)]
+    first = ("input", "turns", "expected")
+    names = [name for name in first if name in body] + sorted(name for name in body if name not in first)
+    return [_part(name.replace("_", " ").capitalize(), body[name]) for name in names]
+
+
+def _part(name: str, value: Any) -> Part:
+    if isinstance(value, str):
+        return Part(name, text=value)
+    if isinstance(value, int | float | bool):
+        return Part(name, text=str(value))
+    if isinstance(value, list) and value and all(_is_turn(turn) for turn in value):
+        return Part(name, turns=tuple((str(turn.get("role", "")), turn["content"]) for turn in value))
+    return Part(name, json=json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _is_turn(turn: Any) -> bool:
+    return isinstance(turn, dict) and isinstance(turn.get("content"), str) and set(turn) <= {"role", "content"}
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A revision's protected side as it can be read now: its parts, or why there are none."""
+
+    content: ItemContent | None
+    parts: list[Part]
+    removed: str
+
+
+def content_of(revision: UUID) -> Readable:
+    """The caller has judged the right to content."""
+    content = ItemContent.objects.filter(revision_id=revision).first()
+    if content is None or (content.body is None and content.availability == Availability.AVAILABLE):
+        return Readable(content, [], "never captured")
+    if content.availability != Availability.AVAILABLE:
+        return Readable(content, [], content.availability)
+    return Readable(content, parts(content.body), "")
