@@ -1,0 +1,38 @@
+"""Reads of subjects. A definition may hold prompts, so it is asked for only with the right to content."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from django.db import models
+
+from agents.models import Subject, SubjectDefinition
+from teams.access import Access
+from teams.records import Availability
+
+
+def subjects_of(access: Access, *, search: str = "") -> models.QuerySet[Subject]:
+    """Subjects, newest first; found by label or by the beginning of a fingerprint."""
+    rows = Subject.objects.filter(team=access.team)
+    if search:
+        rows = rows.filter(models.Q(label__icontains=search) | models.Q(fingerprint__startswith=search.lower()))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The recorded definition as JSON text, or why it cannot be read."""
+
+    text: str
+    removed: str
+
+
+def definition_of(subject: Subject) -> Definition:
+    """The protected side; the caller has judged the right to it."""
+    kept = SubjectDefinition.objects.filter(subject=subject).first()
+    if kept is None or (kept.body is None and kept.availability == Availability.AVAILABLE):
+        return Definition("", "never captured")
+    if kept.availability != Availability.AVAILABLE:
+        return Definition("", kept.availability)
+    return Definition(json.dumps(kept.body, indent=2, ensure_ascii=False), "")
