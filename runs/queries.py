@@ -1,0 +1,219 @@
+"""Reads of experiments and executions. Content is asked for only with the right to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, models
+from django.db.models import Count, F
+
+from agents.models import Subject
+from analysis.observations import CostCoverage, FailureKind, Generation, Spend
+from datasets.models import Dataset, ItemContent, Version
+from runs.models import Answer, Attempt, Execution, Experiment, State
+from teams.access import Access
+from teams.models import Team
+
+COMPARABLE = 50
+"""How many experiments of the same dataset a page offers to compare with."""
+
+
+def experiments_of(team: Team) -> models.QuerySet[Experiment]:
+    return Experiment.objects.filter(team=team).select_related("subject", "version__dataset", "starter")
+
+
+def filtered(
+    rows: models.QuerySet[Experiment],
+    *,
+    dataset: str = "",
+    subject: str = "",
+    version: str = "",
+    state: str = "",
+    trust: str = "",
+    archived: bool = False,
+) -> models.QuerySet[Experiment]:
+    rows = rows.filter(archived_at__isnull=not archived)
+    if dataset:
+        rows = rows.filter(version__dataset_id=dataset)
+    if version:
+        rows = rows.filter(version_id=version)
+    if subject:
+        rows = rows.filter(subject_id=subject)
+    if state:
+        rows = rows.filter(state=state)
+    if trust:
+        rows = rows.filter(trust=trust)
+    return rows
+
+
+def datasets_with_experiments(team: Team) -> models.QuerySet[Dataset]:
+    return Dataset.objects.filter(team=team, version__experiment__isnull=False).distinct().order_by("name")
+
+
+def subjects_with_experiments(team: Team) -> models.QuerySet[Subject]:
+    return Subject.objects.filter(team=team, experiment__isnull=False).distinct().order_by("label")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of an experiment's executions, and what they cost. Outcomes stay apart; unknown is not zero."""
+
+    states: dict[Generation, int] = field(default_factory=dict)
+    failures: dict[FailureKind, int] = field(default_factory=dict)
+    spends: tuple[Spend, ...] = ()
+    """One per currency; amounts of different currencies are never added up."""
+
+    @property
+    def rows(self) -> int:
+        return sum(self.states.values())
+
+    @property
+    def completed(self) -> int:
+        return self.states.get(Generation.COMPLETED, 0)
+
+    @property
+    def failed(self) -> int:
+        return self.states.get(Generation.FAILED, 0)
+
+    @property
+    def other(self) -> int:
+        return self.rows - self.completed - self.failed
+
+
+def tallies(experiments: Iterable[Experiment]) -> dict[UUID, Tally]:
+    """The tally of each experiment, in one query."""
+    ids = [experiment.pk for experiment in experiments]
+    counted: dict[UUID, list[tuple[Any, ...]]] = {pk: [] for pk in ids}
+    if not ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT experiment_id, state, failure_kind, currency, cost_coverage, cost_basis, count(*), sum(cost_micros)
+            FROM runs_execution WHERE experiment_id = ANY(%s) GROUP BY 1, 2, 3, 4, 5, 6
+            """,
+            [ids],
+        )
+        for experiment, *rest in cursor.fetchall():
+            counted[experiment].append(tuple(rest))
+    return {pk: _tally(rows) for pk, rows in counted.items()}
+
+
+def _tally(rows: list[tuple[Any, ...]]) -> Tally:
+    states: Counter[Generation] = Counter()
+    failures: Counter[FailureKind] = Counter()
+    currencies = sorted({currency for _, _, currency, *_ in rows if currency})
+    for state, failure, _, _, _, count, _ in rows:
+        states[Generation(state)] += count
+        if failure:
+            failures[FailureKind(failure)] += count
+    facts = sum(states.values())
+    spends = []
+    for currency in currencies or [""]:
+        mine = [row for row in rows if row[2] == currency and row[3]]
+        priced = sum(count for *_, count, _ in mine)
+        whole = priced == facts and all(row[3] == CostCoverage.COMPLETE for row in mine)
+        coverage = CostCoverage.NONE if not priced else CostCoverage.COMPLETE if whole else CostCoverage.PARTIAL
+        basis = ", ".join(sorted({row[4] for row in mine if row[4]}))
+        spends.append(Spend(int(sum(row[6] for row in mine)), coverage, basis, currency or "USD", facts, priced))
+    return Tally(dict(states), dict(failures), tuple(spends))
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Of completed executions whose duration is known."""
+
+    known: int
+    median_ms: float | None
+    p95_ms: float | None
+
+
+def latency_of(experiment: Experiment) -> Latency:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(duration_ms), percentile_cont(0.5) WITHIN GROUP (ORDER BY duration_ms),
+                   percentile_cont(0.95) WITHIN GROUP (ORDER BY duration_ms)
+            FROM runs_execution WHERE experiment_id = %s AND state = %s
+            """,
+            [experiment.pk, Generation.COMPLETED.value],
+        )
+        return Latency(*cursor.fetchone())
+
+
+def comparable_with(experiment: Experiment) -> models.QuerySet[Experiment]:
+    """Finished experiments of the same dataset, newest first."""
+    return (
+        experiments_of(experiment.team)
+        .filter(state=State.COMPLETED, archived_at=None, version__dataset_id=experiment.version.dataset_id)
+        .exclude(pk=experiment.pk)
+        .order_by("-number")[:COMPARABLE]
+    )
+
+
+def executions_of(
+    experiment: Experiment, *, state: Generation | None = None, failure: FailureKind | None = None
+) -> models.QuerySet[Execution]:
+    rows = Execution.objects.filter(experiment=experiment).select_related("revision")
+    if state is not None:
+        rows = rows.filter(state=state)
+    if failure is not None:
+        rows = rows.filter(failure_kind=failure)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionRow:
+    """An execution with what its case is called, where the reader may know it."""
+
+    execution: Execution
+    item: UUID
+    content: ItemContent | None = None
+
+
+def execution_rows(executions: Iterable[Execution], *, content: bool) -> list[ExecutionRow]:
+    executions = list(executions)
+    named: dict[UUID, ItemContent] = {}
+    if content:
+        named = ItemContent.objects.only("source_id", "title", "availability").in_bulk(
+            {execution.revision_id for execution in executions}
+        )
+    return [ExecutionRow(entry, entry.revision.item_id, named.get(entry.revision_id)) for entry in executions]
+
+
+def attempts_of(execution: Execution) -> models.QuerySet[Attempt]:
+    return Attempt.objects.filter(execution=execution).order_by("number")
+
+
+def repetitions_of(execution: Execution) -> models.QuerySet[Execution]:
+    """The executions of the same case in the same experiment."""
+    return Execution.objects.filter(experiment_id=execution.experiment_id, revision_id=execution.revision_id).order_by(
+        "repetition"
+    )
+
+
+def answer_of(execution: Execution) -> Answer | None:
+    """The protected side; the caller has judged the right to it."""
+    return Answer.objects.filter(execution=execution).first()
+
+
+def counts_by_dataset(access: Access, datasets: Iterable[Dataset]) -> dict[UUID, int]:
+    ids = [dataset.pk for dataset in datasets]
+    rows = Experiment.objects.filter(team=access.team, version__dataset_id__in=ids, archived_at=None)
+    return dict(rows.order_by().values_list(F("version__dataset_id")).annotate(count=Count("pk")))
+
+
+def counts_by_version(access: Access, versions: Iterable[Version]) -> dict[UUID, int]:
+    ids = [version.pk for version in versions]
+    rows = Experiment.objects.filter(team=access.team, version_id__in=ids, archived_at=None)
+    return dict(rows.order_by().values_list("version_id").annotate(count=Count("pk")))
+
+
+def counts_by_subject(access: Access, subjects: Iterable[Subject]) -> dict[UUID, int]:
+    ids = [subject.pk for subject in subjects]
+    rows = Experiment.objects.filter(team=access.team, subject_id__in=ids, archived_at=None)
+    return dict(rows.order_by().values_list("subject_id").annotate(count=Count("pk")))
