@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
@@ -54,7 +54,13 @@ class ItemRow:
 ENTRY_FIELDS = ("position", "item_id", "revision_id", "revision__number", "revision__content_digest")
 
 
-class _ByPosition(Paginator[VersionEntry]):
+if TYPE_CHECKING:
+    Pages = Paginator[VersionEntry]
+else:
+    Pages = Paginator  # takes no parameter at run time
+
+
+class _ByPosition(Pages):
     """Pages of a whole version: positions are dense, so a page is a range and costs the same anywhere."""
 
     def __init__(self, rows: models.QuerySet[VersionEntry], size: int, count: int) -> None:
