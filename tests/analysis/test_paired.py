@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,19 +22,19 @@ from tests.factories.arms import Mark, grader, metric, random_cases, rows, side
 FORBIDDEN = ("winner", "ship", "recommended")
 
 
-def named(marks: list[list[Mark]]) -> dict[str, list[Mark]]:
+def named(marks: Sequence[Sequence[Mark]]) -> dict[str, Sequence[Mark]]:
     return {f"case-{index}": row for index, row in enumerate(marks)}
 
 
-def single(candidate: str, baseline: str, **changes: Metric) -> PairedResult:
+def single(candidate: str, baseline: str, measured: Metric | None = None) -> PairedResult:
     """Sides from strings of 0 and 1, one case per character; '.' is an abstention, '!' a failed generation."""
-    return comparison(candidate, baseline, **changes).result
+    return comparison(candidate, baseline, measured).result
 
 
-def comparison(candidate: str, baseline: str, **changes: Metric) -> PairedComparison:
+def comparison(candidate: str, baseline: str, measured: Metric | None = None) -> PairedComparison:
     return compare(
-        side(named([[mark(character)] for character in candidate]), label="New", **changes),
-        side(named([[mark(character)] for character in baseline]), label="Old", **changes),
+        side(named([[mark(character)] for character in candidate]), label="New", measured=measured),
+        side(named([[mark(character)] for character in baseline]), label="Old", measured=measured),
     )
 
 
@@ -129,7 +130,7 @@ def test_no_variation_is_not_certainty() -> None:
 
 
 def test_repeated_cases_without_variation_keep_an_mde() -> None:
-    marks: dict[str, list[Mark]] = named([[1, 1, 1] for _ in range(30)])
+    marks: dict[str, Sequence[Mark]] = named([[1, 1, 1] for _ in range(30)])
     adequacy = compare(side(marks), side(marks)).result.adequacy
     assert adequacy is not None
     assert adequacy.mde is not None
@@ -149,7 +150,7 @@ def test_numbers_without_variation_resolve_nothing() -> None:
 def test_methods_that_disagree_about_zero_leave_it_unresolved() -> None:
     """One far outlier: t takes it into its width, the bootstrap cannot draw a mean below the smallest difference."""
     measured = metric(Kind.NUMERIC)
-    marks: list[list[Mark]] = [[0.01]] * 20 + [[5]]
+    marks = [[0.01]] * 20 + [[5.0]]
     result = compare(side(named(marks), measured=measured), side(named([[0.0]] * 21), measured=measured)).result
     (t, bootstrap) = result.intervals
     assert t.low < 0 < bootstrap.low
@@ -159,8 +160,8 @@ def test_methods_that_disagree_about_zero_leave_it_unresolved() -> None:
 
 def test_the_target_and_the_margin_are_shares_of_the_scale() -> None:
     measured = metric(Kind.NUMERIC, low=1, high=11)
-    marks: dict[str, list[Mark]] = named([[5 + index % 3] for index in range(30)])
-    other: dict[str, list[Mark]] = named([[5 + (index + 1) % 3] for index in range(30)])
+    marks: dict[str, Sequence[Mark]] = named([[5 + index % 3] for index in range(30)])
+    other: dict[str, Sequence[Mark]] = named([[5 + (index + 1) % 3] for index in range(30)])
     result = compare(side(marks, measured=measured), side(other, measured=measured), target=0.05, margin=0.1).result
     assert result.adequacy is not None
     assert result.adequacy.target == 0.5
@@ -502,7 +503,7 @@ def test_swapping_negates_and_order_has_no_part(
 def test_rows_that_do_not_pair_change_no_leading_figure(first: list[list[Mark]], second: list[list[Mark]]) -> None:
     """The bootstrap's seed names the whole series, so its draws move within their own noise; nothing else moves."""
     there = compare(side(named(first)), side(named(second)))
-    more: dict[str, list[Mark]] = named(first) | {"only here": [1, 0, 1], "and here": [FailureKind.HUNG]}
+    more: dict[str, Sequence[Mark]] = named(first) | {"only here": [1, 0, 1], "and here": [FailureKind.HUNG]}
     longer = compare(side(more), side(named(second)))
     for name in ("cases", "pairs", "delta", "delta_spread", "better", "worse", "same", "candidate", "baseline"):
         assert getattr(longer.result.quality, name) == getattr(there.result.quality, name)

@@ -33,7 +33,8 @@ from analysis.observations import (
     source_digest,
 )
 
-Mark = bool | int | float | str | Outcome | FailureKind | Generation | None
+type Mark = bool | int | float | str | Outcome | FailureKind | Generation | None
+type Cases = Mapping[str, Sequence[Mark]]  # read-only here, so that lists of plain numbers serve as well
 NO_SPEND = Spend(known_micros=0, coverage=CostCoverage.NONE, basis="not reported", currency="USD", facts=0, priced=0)
 
 
@@ -42,7 +43,7 @@ def content_digest(text: str) -> bytes:
 
 
 def rows(
-    cases: Mapping[str, Sequence[Mark]],
+    cases: Cases,
     *,
     contents: Mapping[str, str | None] | None = None,
     latency_ms: float | None = None,
@@ -135,7 +136,7 @@ def side_of(
 
 
 def side(
-    cases: Mapping[str, Sequence[Mark]] | Iterable[Row],
+    cases: Cases | Iterable[Row],
     *,
     contents: Mapping[str, str | None] | None = None,
     latency_ms: float | None = None,
@@ -165,8 +166,8 @@ def side(
 
 def random_cases(
     cases: int, repetitions: int, *, rate: float, seed: int, kind: Kind = Kind.BOOLEAN
-) -> dict[str, list[Mark]]:
-    """Marks for `cases` cases named case-0 … with their own difficulty, shared by every call of one size.
+) -> dict[str, list[float]]:
+    """Values for `cases` cases named case-0 … with their own difficulty, shared by every call of one size.
 
     `rate` is the mean value. Two calls with the same size and different seeds are two paired arms.
     """
@@ -178,4 +179,4 @@ def random_cases(
     else:
         uniform = np.random.default_rng(seed + 1).random((cases, repetitions))
         values = (uniform < 1 / (1 + np.exp(-logit))).astype(float)
-    return {f"case-{index}": list(map(float, values[index])) for index in range(cases)}
+    return {f"case-{index}": values[index].tolist() for index in range(cases)}
