@@ -206,7 +206,8 @@ def _token(match: re.Match[str]) -> str:
 @register.filter
 def visible_bidi(value: object) -> SafeString:
     """Text with every direction control shown as a token instead of taking effect."""
-    return mark_safe(_BIDI_PATTERN.sub(_token, conditional_escape(value)))  # noqa: S308  # escaped first
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return mark_safe(_BIDI_PATTERN.sub(_token, conditional_escape(text)))  # noqa: S308  # escaped first
 
 
 _TAGS = {
