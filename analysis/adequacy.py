@@ -109,10 +109,10 @@ def mde_normal(passes: float, cases: float) -> float | None:
 def adequacy_paired(
     differences: NDArray[np.float64],
     *,
-    target: float,
+    target: float | None,
     discordant: tuple[float, float, float] | None = None,
 ) -> Adequacy:
-    """Verdict on paired case differences (n,), `target` in the metric's unit.
+    """Verdict on paired case differences (n,), `target` in the metric's unit or None where it has no scale.
 
     `discordant` is (candidate only, baseline only, cases) where the case differences are pass/fail
     with one repetition, or where they do not vary and only the (effective) table can speak.
@@ -122,18 +122,22 @@ def adequacy_paired(
     cases = len(differences)
     if discordant is None:
         mde = mde_paired(differences)
-        needed = None if mde is None else cases * (mde / target) ** 2
+        needed = None if mde is None or target is None else cases * (mde / target) ** 2
     else:
         mde = mde_paired_passes(*discordant)
         gain, loss, weight = discordant
         # `weight` may be an effective number of cases; what is asked for is real ones.
         share = (gain + loss) / weight if weight else 0.0
-        needed = _needed_paired_passes(share, min(target, 1.0)) * cases / weight if weight else None
+        needed = None
+        if weight and target is not None:
+            needed = _needed_paired_passes(share, min(target, 1.0)) * cases / weight
     return _verdict(mde, target, cases, needed)
 
 
 def adequacy_of_arm(passes: float, cases: int, *, target: float) -> Adequacy:
     """Verdict on one arm alone, by the arcsine formula; `target` is a share."""
+    if not (math.isfinite(target) and target > 0):
+        raise ValueError("The target effect is greater than zero.")
     mde = mde_arcsine(passes, cases)
     needed = None
     if mde is not None:
@@ -143,11 +147,13 @@ def adequacy_of_arm(passes: float, cases: int, *, target: float) -> Adequacy:
     return _verdict(mde, target, cases, needed)
 
 
-def _verdict(mde: float | None, target: float, cases: int, needed: float | None) -> Adequacy:
-    if target <= 0 or not math.isfinite(target):
+def _verdict(mde: float | None, target: float | None, cases: int, needed: float | None) -> Adequacy:
+    if target is not None and not (math.isfinite(target) and target > 0):
         raise ValueError("The target effect is greater than zero.")
     if cases < SMALLEST_SAMPLE or mde is None:
         verdict = "insufficient"
+    elif target is None:
+        verdict = "no_target"
     elif mde <= target:
         verdict = "adequate"
     elif mde <= 2 * target:

@@ -82,7 +82,7 @@ class Evidence:
             ),
         )
 
-    def adequacy(self, target: float) -> Adequacy:
+    def adequacy(self, target: float | None) -> Adequacy:
         """Whether `target`, in the metric's unit, could have been seen."""
         table: tuple[float, float, float] | None = None
         if self.passes_or_fails:
@@ -205,22 +205,21 @@ def bracket(candidate: Side, baseline: Side, joint: Joint) -> Bracket | None:
     )
 
 
-def scale(metric: Metric) -> float:
-    """The width of the scale that a target or margin is a share of; 1 (the unit itself) where it has no bounds."""
-    if metric.kind is Kind.BOOLEAN or metric.low is None or metric.high is None or metric.high <= metric.low:
-        return 1.0
-    return metric.high - metric.low
+def share_of_scale(metric: Metric, share: float | None) -> float | None:
+    """A share of the metric's scale in its own unit; None where the scale has no bounds, or nothing was asked."""
+    if share is None or metric.kind is Kind.BOOLEAN:
+        return share
+    if metric.low is None or metric.high is None or metric.high <= metric.low:
+        return None
+    return share * (metric.high - metric.low)
 
 
-def non_inferiority(
-    metric: Metric, leading: Interval | None, margin: float | None, width: float
-) -> NonInferiority | None:
-    """Passes if the worse end of the leading interval is less than the margin worse. Direction-aware."""
+def non_inferiority(metric: Metric, leading: Interval | None, margin: float | None) -> NonInferiority | None:
+    """Passes if the worse end of the leading interval is less than `margin` (in the metric's unit) worse."""
     if margin is None or metric.direction is Direction.UNORDERED:
         return None
-    allowed = margin * width
     if leading is None or not leading.leads:
-        return NonInferiority(allowed, None, None)
+        return NonInferiority(margin, None, None)
     if metric.direction is Direction.LOWER_IS_BETTER:
-        return NonInferiority(allowed, leading.high, leading.high < allowed)
-    return NonInferiority(allowed, leading.low, leading.low > -allowed)
+        return NonInferiority(margin, leading.high, leading.high < margin)
+    return NonInferiority(margin, leading.low, leading.low > -margin)

@@ -25,7 +25,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
 
     `target` (the effect that matters) and `margin` (how much worse is tolerable) are shares of the
     scale: of one for boolean metrics, of the range for bounded numeric ones. A numeric metric
-    without bounds takes them in its own unit.
+    without bounds has neither; its detectable difference is given all the same.
     """
     if not (math.isfinite(target) and target > 0):
         raise ValueError("The target effect is greater than zero.")
@@ -47,7 +47,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
     bootstrap = evidence.bootstrap() if evidence and not small_sample else None
     chance = evidence.chance() if evidence else None
     bracket = methods.bracket(candidate, baseline, joint) if comparable else None
-    width = methods.scale(metric)
+    tolerated = methods.share_of_scale(metric, margin)
     labels, label_changes = sides.label_shares(joint) if joint.categorical else ((), ())
     unmatched = sides.unmatched_rows(joint)
     result = PairedResult(
@@ -75,7 +75,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
         interval95_method=methods.bootstrap_label(bootstrap),
         small_sample=small_sample,
         tests=evidence.tests() if evidence else (),
-        adequacy=evidence.adequacy(target * width) if evidence else None,
+        adequacy=evidence.adequacy(methods.share_of_scale(metric, target)) if evidence else None,
         chance_flips_per_side=None if chance is None else chance[0],
         chance_moves_per_side=None if chance is None else chance[1],
         bracket=bracket,
@@ -98,7 +98,9 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
         filters=filter_counts(cases),
         all_cases=joint.pairing.cases,
         variation=methods.variation(joint) if evidence else None,
-        non_inferiority=methods.non_inferiority(metric, leading, margin, width) if comparable else None,
+        non_inferiority=methods.non_inferiority(metric, leading, methods.share_of_scale(metric, margin))
+        if comparable
+        else None,
     )
     return PairedComparison(result=result, cases=cases, unmatched=unmatched)
 

@@ -172,12 +172,13 @@ class Adequacy:
     """Could this comparison have seen what matters? `q` is N over the cases needed for `target`.
 
     `mde` and `target` are in the metric's unit. `verdict`: insufficient (fewer than 20 cases, or no
-    variation to judge by), adequate, limited, underpowered.
+    variation to judge by), adequate, limited, underpowered, or no_target (a numeric metric without
+    bounds: a share of its scale has no meaning, so only the detectable difference is given).
     """
 
     verdict: str
     mde: float | None
-    target: float
+    target: float | None
     q: float | None
     cases_needed: int | None
 
@@ -310,7 +311,7 @@ class PairedResult:
     variation: Variation | None
     """None unless some cases have two or more jointly scored repetitions."""
     non_inferiority: NonInferiority | None
-    """None unless a margin was given."""
+    """None unless a margin was given and the metric has a direction and a scale to take a share of."""
 
     @property
     def directional(self) -> bool:

@@ -169,6 +169,20 @@ def test_the_target_and_the_margin_are_shares_of_the_scale() -> None:
     assert result.non_inferiority.margin == 1.0
 
 
+def test_without_bounds_there_is_no_share_to_aim_at() -> None:
+    measured = metric(Kind.NUMERIC, unit="ms")
+    result = compare(
+        side(random_cases(50, 1, rate=0.7, seed=1, kind=Kind.NUMERIC), measured=measured),
+        side(random_cases(50, 1, rate=0.6, seed=2, kind=Kind.NUMERIC), measured=measured),
+        margin=0.1,
+    ).result
+    assert result.non_inferiority is None
+    assert result.adequacy is not None
+    assert (result.adequacy.verdict, result.adequacy.target, result.adequacy.q) == ("no_target", None, None)
+    assert result.adequacy.mde is not None
+    assert "ms" in result.finding.text
+
+
 @pytest.mark.parametrize("changes", [{"target": 0.0}, {"target": float("nan")}, {"margin": -0.1}])
 def test_a_target_that_is_none_is_refused(changes: dict[str, float]) -> None:
     empty = side({})
@@ -189,20 +203,18 @@ def test_what_was_not_scored_never_enters_a_mean() -> None:
 
 
 def test_unmatched_rows_are_listed_with_their_reason() -> None:
-    candidate = side(
-        {
-            "a": [1],
-            "b": [1, 1],
-            "c": [Outcome.ABSTAINED],
-            "d": [FailureKind.HUNG],
-            "e": [1],
-            "g": [Outcome.NONE],
-            "h": [1],
-        },
-        contents={"e": "revised"},
-        duplicates=2,
-    )
-    baseline = side({"a": [1], "b": [1], "c": [1], "d": [1], "e": [1], "f": [0], "g": [1], "h": [Outcome.GRADER_ERROR]})
+    marks: dict[str, list[Mark]] = {
+        "a": [1],
+        "b": [1, 1],
+        "c": [Outcome.ABSTAINED],
+        "d": [FailureKind.HUNG],
+        "e": [1],
+        "g": [Outcome.NONE],
+        "h": [1],
+    }
+    candidate = side(marks, contents={"e": "revised"}, duplicates=2)
+    others: dict[str, list[Mark]] = {name: [1] for name in "abcdeg"}
+    baseline = side(others | {"f": [0], "h": [Outcome.GRADER_ERROR]})
     found = compare(candidate, baseline)
     listed = {(count.reason, count.side): (count.rows, count.cases) for count in found.result.unmatched}
     assert listed == {
@@ -410,8 +422,9 @@ def test_equal_sums_of_decimals_are_the_same() -> None:
 
 
 def test_latency_is_independent_of_grading() -> None:
+    marks: dict[str, list[Mark]] = {"a": [Outcome.ABSTAINED], "b": [1], "c": [FailureKind.HUNG]}
     result = compare(
-        side({"a": [Outcome.ABSTAINED], "b": [1], "c": [FailureKind.HUNG]}, latency_ms=30),
+        side(marks, latency_ms=30),
         side({"a": [1], "b": [1], "c": [1]}, latency_ms=10),
     ).result
     assert (result.latency.cases, result.latency.candidate_ms, result.latency.baseline_ms) == (2, 30, 10)

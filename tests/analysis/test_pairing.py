@@ -7,12 +7,12 @@ import numpy as np
 from analysis.columns import build_side_columns
 from analysis.observations import Arm, Series
 from analysis.pairing import REASONS, Pairing, pair
-from tests.factories.arms import Mark, random_cases, rows, side
+from tests.factories.arms import Cases, random_cases, rows, side
 
 
 def arms(
-    candidate: dict[str, list[Mark]],
-    baseline: dict[str, list[Mark]],
+    candidate: Cases,
+    baseline: Cases,
     *,
     candidate_contents: dict[str, str | None] | None = None,
     baseline_contents: dict[str, str | None] | None = None,

@@ -225,6 +225,7 @@ class TestVectors:
             side(baseline, measured=lower), side(candidate, measured=lower), margin=given["margin"]
         ).result.non_inferiority
         assert mirrored is not None
+        assert found.limit is not None
         assert mirrored.limit == -found.limit
         assert mirrored.passes == found.passes
 

@@ -129,10 +129,11 @@ def test_the_binomial_is_exact(trials: int, numerator: int, denominator: int) ->
     expected = stats.binom.pmf(np.arange(trials + 1), trials, probability) * draws
     observed = np.bincount(drawn, minlength=trials + 1)
     usual = expected >= 5
-    groups = [(observed[usual], expected[usual]), (observed[~usual].sum(), expected[~usual].sum())]
-    statistic = float(((groups[0][0] - groups[0][1]) ** 2 / groups[0][1]).sum())
-    if groups[1][1] > 5:
-        statistic += float((groups[1][0] - groups[1][1]) ** 2 / groups[1][1])
+    seen, due = observed[usual], expected[usual]
+    statistic = float(((seen - due) ** 2 / due).sum())
+    rare, rare_due = float(observed[~usual].sum()), float(expected[~usual].sum())
+    if rare_due > 5:
+        statistic += (rare - rare_due) ** 2 / rare_due
     assert stats.chi2.sf(statistic, usual.sum()) > 1e-4
 
 
