@@ -98,9 +98,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
         filters=filter_counts(cases),
         all_cases=joint.pairing.cases,
         variation=methods.variation(joint) if evidence else None,
-        non_inferiority=methods.non_inferiority(metric, leading, methods.share_of_scale(metric, margin))
-        if comparable
-        else None,
+        non_inferiority=methods.non_inferiority(metric, leading, tolerated) if comparable else None,
     )
     return PairedComparison(result=result, cases=cases, unmatched=unmatched)
 
