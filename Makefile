@@ -6,7 +6,8 @@ embedded := $(python) -m config.embedded
 # Addresses and servers of the person's own must not leak into checks of the production settings.
 production := env -u EVENHAND_EMBEDDED -u EVENHAND_VAR -u DEBUG \
 	DATABASE_URL=postgresql://app:none@127.0.0.1/none CELERY_BROKER_URL=redis://127.0.0.1:1/0 \
-	ALLOWED_HOSTS=evenhand.example.org PUBLIC_URL=https://evenhand.example.org
+	ALLOWED_HOSTS=evenhand.example.org PUBLIC_URL=https://evenhand.example.org \
+	SECRET_KEY="$$($(python) -c 'import secrets; print(secrets.token_urlsafe(60))')"
 
 .PHONY: help run test check fix bench clean setup
 
@@ -26,11 +27,11 @@ test: setup ## Run all tests on a real PostgreSQL and a real broker (ARGS="-k na
 check: setup ## Look for faults without running anything or changing anything
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
-	$(python) -m mypy .
+	@echo "mypy"
+	@$(production) $(python) -m mypy
 	$(python) .venv/bin/lint-imports
 	@echo "manage.py check --deploy, on the production settings"
-	@$(production) SECRET_KEY="$$($(python) -c 'import secrets; print(secrets.token_urlsafe(60))')" \
-		$(python) manage.py check --deploy --fail-level WARNING
+	@$(production) $(python) manage.py check --deploy --fail-level WARNING
 	@echo "manage.py makemigrations --check"
 	@$(embedded) run --test -- $(python) manage.py makemigrations --check --dry-run
 
