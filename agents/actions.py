@@ -1,0 +1,38 @@
+"""What creates subjects: one row per fingerprint."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agents.models import Subject, SubjectDefinition, SubjectKind
+from analysis import strict_json
+from teams.access import Access
+
+
+def fingerprint(kind: SubjectKind, definition: Mapping[str, Any]) -> str:
+    """Identity of what was evaluated: SHA-256 over kind and definition."""
+    return hashlib.sha256(
+        b"evenhand/subject/1\0" + strict_json.canonical({"kind": kind.value, "definition": dict(definition)})
+    ).hexdigest()
+
+
+def imported_subject(
+    *, access: Access, label: str, definition: Mapping[str, Any], facts: Sequence[tuple[str, str]]
+) -> Subject:
+    """The subject that other people's evidence tells of, found by its fingerprint or made.
+
+    The label belongs to the definition: where a file says nothing about its subject but a name,
+    two names are two subjects.
+    """
+    body = {"label": label, "recorded": dict(definition)}
+    identity = fingerprint(SubjectKind.IMPORTED, body)
+    subject, made = Subject.objects.get_or_create(
+        team=access.team,
+        fingerprint=identity,
+        defaults={"kind": SubjectKind.IMPORTED, "label": label, "facts": [list(fact) for fact in facts]},
+    )
+    if made:
+        SubjectDefinition.objects.create(subject=subject, body=body)
+    return subject

@@ -1,0 +1,173 @@
+"""What creates dataset evidence: datasets by name, cases with their revisions, exact versions.
+
+The functions of this file run inside the caller's transaction, which holds the team's evidence lock:
+numbers are dense and nothing is created twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Max
+from django.utils.text import slugify
+from psycopg.types.json import Jsonb
+
+from datasets.models import Dataset, Item, ItemContent, ItemRevision, Version, VersionEntry
+from teams import audit
+from teams.access import Access
+from teams.bulk import copy_rows
+from teams.records import Availability, new_id
+from teams.refusals import Code, Refusal, register
+
+register(
+    {
+        "dataset_name_invalid": Code(422, "A dataset has a name of 1 to 120 characters."),
+        "dataset_archived": Code(409, "Restore the dataset first, or choose another one."),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseDraft:
+    """A case as evidence tells of it. `content_digest` is empty where the content was not captured."""
+
+    source_digest: bytes
+    content_digest: bytes
+    source_id: str
+    source_is_number: bool
+    body: Mapping[str, Any] | None
+    title: str = ""
+    language: str = ""
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where a case lies: its item and the exact revision."""
+
+    item: UUID
+    revision: UUID
+    content_digest: bytes
+
+
+def dataset_by_name(access: Access, name: str) -> Dataset | None:
+    """The team's dataset of this name, whatever the case of its letters."""
+    return Dataset.objects.filter(team=access.team, name__iexact=name.strip()).order_by("created_at").first()
+
+
+def dataset_named(*, access: Access, name: str) -> Dataset:
+    """The team's dataset of this name, made where there is none."""
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= 120:
+        raise Refusal("dataset_name_invalid", place="dataset")
+    found = dataset_by_name(access, name)
+    if found is not None:
+        if found.archived_at is not None:
+            raise Refusal("dataset_archived", f"The dataset {found.name} is archived.", place="dataset")
+        return found
+    dataset = Dataset.objects.create(team=access.team, slug=_free_slug(access, name), name=name)
+    audit.record("dataset.created", team=access.team, by=access.user, object_type="dataset", object_id=dataset.pk)
+    return dataset
+
+
+def _free_slug(access: Access, name: str) -> str:
+    """The name as an address; names of other scripts get a short hash, taken ones a number."""
+    wanted = slugify(name)[:70].strip("-") or f"dataset-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    taken = set(Dataset.objects.filter(team=access.team, slug__startswith=wanted).values_list("slug", flat=True))
+    slug, number = wanted, 1
+    while slug in taken:
+        number += 1
+        slug = f"{wanted}-{number}"
+    return slug
+
+
+def store_cases(
+    *, dataset: Dataset, drafts: Sequence[CaseDraft], by: UUID, at: datetime
+) -> dict[tuple[bytes, bytes], Stored]:
+    """Every case's exact revision, found or made. Three reads and writes, whatever the number of cases."""
+    wanted = {(draft.source_digest, draft.content_digest): draft for draft in drafts}
+    items: dict[bytes, UUID] = {}
+    highest: dict[bytes, int] = {}
+    stored: dict[tuple[bytes, bytes], Stored] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT i.source_digest, i.id, r.id, r.number, r.content_digest
+            FROM datasets_item i LEFT JOIN datasets_itemrevision r ON r.item_id = i.id
+            WHERE i.dataset_id = %s AND i.source_digest = ANY(%s)
+            """,
+            [dataset.pk, list({source for source, _ in wanted})],
+        )
+        for source, item, revision, number, content in cursor:
+            digest = bytes(source)
+            items[digest] = item
+            if revision is not None:
+                highest[digest] = max(number, highest.get(digest, 0))
+                stored[digest, bytes(content)] = Stored(item, revision, bytes(content))
+    new_items: list[tuple[UUID, UUID, bytes]] = []
+    revisions: list[tuple[Any, ...]] = []
+    contents: list[tuple[Any, ...]] = []
+    for key, draft in wanted.items():
+        if key in stored:
+            continue
+        source = draft.source_digest
+        if source not in items:
+            items[source] = new_id()
+            new_items.append((items[source], dataset.pk, source))
+        highest[source] = highest.get(source, 0) + 1
+        revision = new_id()
+        stored[key] = Stored(items[source], revision, draft.content_digest)
+        revisions.append((revision, items[source], highest[source], draft.content_digest, by, at))
+        contents.append(
+            (
+                revision,
+                Availability.AVAILABLE.value,
+                draft.source_id,
+                draft.source_is_number,
+                draft.title or None,
+                draft.language,
+                list(draft.tags),
+                Jsonb(dict(draft.metadata)),
+                None if draft.body is None else Jsonb(dict(draft.body)),
+            )
+        )
+    copy_rows(Item, ("id", "dataset", "source_digest"), new_items)
+    copy_rows(ItemRevision, ("id", "item", "number", "content_digest", "made_by", "made_at"), revisions)
+    copy_rows(
+        ItemContent,
+        (
+            *("revision", "availability", "source_id", "source_is_number", "title"),
+            *("language", "tags", "metadata", "body"),
+        ),
+        contents,
+    )
+    return {key: stored[key] for key in wanted}
+
+
+def exact_version(*, access: Access, dataset: Dataset, cases: Iterable[tuple[bytes, Stored]], at: datetime) -> Version:
+    """The version that lists exactly these revisions in the order of case digests; an equal one is used again."""
+    ordered = sorted(cases, key=lambda case: case[0])
+    digest = hashlib.sha256(b"evenhand/version/1\0")
+    for source, stored in ordered:
+        digest.update(source + stored.content_digest.ljust(32, b"\0"))
+    identity = digest.hexdigest()
+    known: Version | None = Version.objects.filter(dataset=dataset, sha256=identity).first()
+    if known is not None:
+        return known
+    last = Version.objects.filter(dataset=dataset).aggregate(last=Max("number"))["last"] or 0
+    version: Version = Version.objects.create(
+        dataset=dataset, number=last + 1, count=len(ordered), sha256=identity, made_by=access.user
+    )
+    copy_rows(
+        VersionEntry,
+        ("version", "position", "item", "revision"),
+        ((version.pk, position, stored.item, stored.revision) for position, (_, stored) in enumerate(ordered)),
+    )
+    return version

@@ -1,0 +1,63 @@
+"""Many rows at once: COPY into one table, and ids taken from its sequence beforehand."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models
+
+
+def column(model: type[models.Model], name: str) -> str:
+    """The database column of a field."""
+    return str(model._meta.get_field(name).column)  # type: ignore[union-attr]
+
+
+def copy_rows(model: type[models.Model], fields: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """COPY rows into a model's table, in the caller's transaction. Constraints and triggers hold as ever."""
+    columns = ", ".join(f'"{column(model, name)}"' for name in fields)
+    with connection.cursor() as cursor, cursor.copy(f'COPY "{model._meta.db_table}" ({columns}) FROM STDIN') as copy:
+        for row in rows:
+            copy.write_row(row)
+
+
+def next_ids(model: type[models.Model], count: int) -> list[int]:
+    """Fresh ids of a table with a number as its key."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)",
+            [model._meta.db_table, column(model, "id"), count],
+        )
+        return [row[0] for row in cursor.fetchall()]
+
+
+def lock_number(*parts: object) -> int:
+    """A number for an advisory lock, from what is to be locked."""
+    text = "\0".join(str(part) for part in parts)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], signed=True)
+
+
+def try_lock(*parts: object) -> bool:
+    """Take an advisory lock until the end of the transaction, or answer at once that somebody holds it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_xact_lock(%s)", [lock_number(*parts)])
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def lock(*parts: object) -> None:
+    """Take an advisory lock until the end of the transaction, waiting for it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(*parts)])
+
+
+def database_now() -> datetime:
+    """The time by the database's clock, which is the one that leases and records go by."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        row = cursor.fetchone()
+    assert row is not None
+    moment: datetime = row[0]
+    return moment
