@@ -12,7 +12,9 @@ import sys
 import numpy as np
 
 
-def interval(method_version, metric_key, candidate_digest, baseline_digest, differences):
+def interval(
+    method_version: str, metric_key: str, candidate_digest: str, baseline_digest: str, differences: list[float]
+) -> list[float]:
     flipped = candidate_digest > baseline_digest
     d = (-np.array(differences) if flipped else np.array(differences)) + 0.0
     text = "\0".join([method_version, metric_key, *sorted([candidate_digest, baseline_digest])])
