@@ -78,5 +78,12 @@ CODES: Final[dict[str, str]] = {
     "import_arm_ambiguous": "One arm must be chosen where a file holds several.",
     "import_scorer_missing": "The chosen scorer must be on both sides.",
     "import_scorer_ambiguous": "One scorer must be chosen where both sides have several.",
+    # the command line alone
+    "cli_file_missing": "Files, folders and mappings named on the command line must exist.",
+    "cli_option_invalid": "Options must have a value of the documented form.",
+    "cli_server_invalid": "A server must be an http or https address.",
+    "cli_token_missing": "A server is asked with a token, from --token or EVENHAND_TOKEN.",
+    "cli_server_unreachable": "The server must be reachable; a request is tried three times.",
+    "cli_answer_unknown": "The server must answer in the form of this version's API.",
 }
 """Every code of a refused file, record or mapping, with what is allowed."""

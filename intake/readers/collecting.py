@@ -119,16 +119,16 @@ class Collected:
             f"It has {', '.join(scorer.key for scorer in self.facts.scorers) or 'none'}.",
         )
 
-    def side(self, key: str, *, label: str = "", metric: Metric | None = None) -> Side:
-        """This run as one side of a paired comparison by the scorer `key`."""
-        scorer = self.scorer(key)
+    def side(self, by: str | Scorer, *, label: str = "") -> Side:
+        """This run as one side of a paired comparison by a scorer, or by what a scorer is to be read as."""
+        scorer = self.scorer(by) if isinstance(by, str) else by
         arm, series = build_side_columns(self._columns(scorer))
         completed = [row for row in self.rows if row.generation is Generation.COMPLETED]
         keys = [entry.key for entry in self.facts.scorers]
         ended = sum(entry in row.scores and row.scores[entry].outcome in ENDED for row in completed for entry in keys)
         return Side(
             label=label or self.facts.arm,
-            metric=metric or metric_of(scorer),
+            metric=metric_of(scorer),
             grader=Grader(name=scorer.name, version=1, identity=grader_identity(scorer)),
             arm=arm,
             series=series,

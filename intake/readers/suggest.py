@@ -97,16 +97,16 @@ def _for_document(file: NamedFile, limits: Limits) -> Mapping | None:
 
 def _for_nested(document: dict[str, Any]) -> Mapping | None:
     """Case → arm → list of attempts, or case → arm → one record."""
-    by_arm = next(iter(document.values()), None)
-    inner = next(iter(by_arm.values()), None) if isinstance(by_arm, dict) else None
+    inner = [entry for by_arm in document.values() if isinstance(by_arm, dict) for entry in by_arm.values()]
     levels: tuple[str, ...] = ("case", "arm")
     repetition = ""
-    if isinstance(inner, list):
+    if inner and isinstance(inner[0], list):
         levels, repetition = ("case", "arm", "attempts"), "$position"
-        inner = next(iter(inner), None)
-    if not isinstance(inner, dict):
+        inner = [attempt for attempts in inner if isinstance(attempts, list) for attempt in attempts]
+    rows = [row for row in inner[:LOOKED_AT] if isinstance(row, dict)]
+    if not rows:
         return None
-    guess = _for_rows([inner], text=False, case=("$case",), arm="$arm")
+    guess = _for_rows(rows, text=False, case=("$case",), arm="$arm")
     if guess is None:
         return None
     return _replaced(guess, levels=levels, repetition=repetition)

@@ -1,0 +1,1 @@
+"""The `evenhand` command: offline over files, online over the API. No Django here."""

@@ -1,0 +1,126 @@
+"""The API as the command line uses it: one bearer token, one error form, no redirects."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from analysis import strict_json
+from analysis.refusals import Refused
+from analysis.strict_json import JsonLimits
+
+ANSWER: Final = JsonLimits(record_bytes=64 * 1024 * 1024, field_bytes=16 * 1024 * 1024)
+TIMEOUT: Final = httpx.Timeout(60.0, connect=10.0)
+POLL_SECONDS: Final = 1.0
+RETRIES: Final = 3  # of a request that may be repeated safely: a reading, or a posting under its key
+ENDED: Final = frozenset({"completed", "refused", "cancelled"})
+WAITING_FOR_A_PERSON: Final = frozenset({"ready", "needs_mapping"})
+
+
+class Api:
+    """An Evenhand server, asked with one person's token."""
+
+    def __init__(self, server: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
+        parts = urlsplit(server)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Refused("cli_server_invalid", "A server is an address such as https://evenhand.example.", server)
+        if not token:
+            raise Refused("cli_token_missing", "Give a token with --token or in EVENHAND_TOKEN.")
+        self._client = httpx.Client(
+            base_url=server.rstrip("/"),
+            headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
+            timeout=TIMEOUT,
+            follow_redirects=False,
+            transport=transport,
+        )
+
+    def __enter__(self) -> Api:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._client.close()
+
+    def paired_comparison(self, selection: dict[str, str]) -> dict[str, Any]:
+        """The frozen result, as `GET /api/v1/paired-comparison` gives it."""
+        given = {name: value for name, value in selection.items() if value}
+        answer = self._asked(lambda: self._client.get("/api/v1/paired-comparison", params=given))
+        result = answer.get("result")
+        if not isinstance(result, dict):
+            raise Refused("cli_answer_unknown", "The server's answer has no result.")
+        return result
+
+    def post_import(
+        self,
+        files: list[tuple[str, Path]],
+        *,
+        dataset: str,
+        mapping: dict[str, Any] | None,
+        dry_run: bool,
+        accept: bool,
+    ) -> dict[str, Any]:
+        """A new import under a key of its own, so that a lost answer never imports twice."""
+        key = str(uuid.uuid4())
+        data = {"dataset": dataset, "dry_run": _word(dry_run), "accept_rejected": _word(accept)}
+        if mapping is not None:
+            data["mapping"] = json.dumps(mapping, ensure_ascii=False)
+
+        def send() -> httpx.Response:
+            with ExitStack() as stack:
+                parts = [
+                    ("files", (name, stack.enter_context(path.open("rb")), "application/octet-stream"))
+                    for name, path in files
+                ]
+                return self._client.post("/api/v1/imports", data=data, files=parts, headers={"Idempotency-Key": key})
+
+        return self._asked(send)
+
+    def follow_import(self, import_id: str) -> Iterator[dict[str, Any]]:
+        """The import's state again and again until it has ended or waits for a person."""
+        while True:
+            state = self._asked(lambda: self._client.get(f"/api/v1/imports/{import_id}"))
+            yield state
+            if state.get("state") in ENDED | WAITING_FOR_A_PERSON:
+                return
+            time.sleep(POLL_SECONDS)
+
+    def _asked(self, send: Callable[[], httpx.Response]) -> dict[str, Any]:
+        for attempt in range(RETRIES):
+            try:
+                response = send()
+            except httpx.TransportError as error:
+                if attempt + 1 < RETRIES:
+                    time.sleep(POLL_SECONDS * (attempt + 1))
+                    continue
+                raise Refused(
+                    "cli_server_unreachable", f"The server did not answer ({type(error).__name__}); try again later."
+                ) from None
+            return _answer(response)
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _answer(response: httpx.Response) -> dict[str, Any]:
+    try:
+        body = strict_json.loads(response.content, limits=ANSWER)
+    except Refused:
+        body = None
+    if response.is_success and isinstance(body, dict):
+        return body
+    error = body.get("error", body) if isinstance(body, dict) else {}
+    error = error if isinstance(error, dict) else {}
+    raise Refused(
+        str(error.get("code") or f"http_{response.status_code}"),
+        str(error.get("message") or error.get("detail") or f"The server answered with status {response.status_code}."),
+        str(error.get("place") or ""),
+    )
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,378 @@
+"""`evenhand`: compare result files, look at them, and hand them to a server.
+
+Exit codes: 0 fine, 1 the gate failed, 2 bad input or an open choice, 3 inconclusive.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from analysis.observations import Generation, Outcome
+from analysis.paired import compare as compare_sides
+from analysis.refusals import Refused
+from analysis.results import plain
+from cli import gate, render, sources
+from cli.client import Api
+from cli.sources import Source
+from intake.readers import Execution, Limits, Mapping, Recognised, Rejected, Run, Scorer, settled
+from intake.readers import mapping as mappings
+from intake.readers.collecting import metric_of
+
+app = typer.Typer(
+    name="evenhand",
+    help="Compare evaluation evidence: which is better, by how much, and may we say so?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+SHOWN_REJECTED = 20
+
+
+class FailOn(StrEnum):
+    REGRESSION = "regression"
+
+
+MappingOption = Annotated[
+    str, typer.Option("--mapping", help="Mapping for generic files: a JSON file or a built-in name.")
+]
+ServerOption = Annotated[str, typer.Option("--server", envvar="EVENHAND_SERVER", help="Ask this server, not files.")]
+TokenOption = Annotated[str, typer.Option("--token", envvar="EVENHAND_TOKEN", help="Your API token.", show_envvar=True)]
+AcceptOption = Annotated[
+    bool, typer.Option("--accept-rejected", help="Leave faulty rows out instead of refusing the file.")
+]
+LargestOption = Annotated[int, typer.Option("--max-mb", min=1, help="Largest file, in megabytes.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+@app.command()
+def compare(
+    baseline: Annotated[str, typer.Argument(help="FILE, FOLDER or FILE#ARM; with --server an experiment's id.")],
+    candidate: Annotated[str, typer.Argument(help="The other side; the difference is candidate minus baseline.")],
+    mapping: MappingOption = "",
+    baseline_mapping: Annotated[str, typer.Option(help="Mapping for the baseline, where it differs.")] = "",
+    candidate_mapping: Annotated[str, typer.Option(help="Mapping for the candidate, where it differs.")] = "",
+    metric: Annotated[str, typer.Option(help="Key of the metric to compare by.")] = "",
+    scorer: Annotated[str, typer.Option(help="Key of the scorer (with --server: id of the grader version).")] = "",
+    baseline_scorer: Annotated[str, typer.Option(help="Scorer of the baseline, where it differs.")] = "",
+    candidate_scorer: Annotated[str, typer.Option(help="Scorer of the candidate, where it differs.")] = "",
+    target: Annotated[float, typer.Option(help="The effect that matters, as a share of the scale.")] = 0.05,
+    margin: Annotated[
+        float | None, typer.Option(help="Gate: the candidate must be less than this share of the scale worse.")
+    ] = None,
+    fail_on: Annotated[FailOn | None, typer.Option(help="Gate: exit with 1 if the candidate is worse.")] = None,
+    accept_rejected: AcceptOption = False,
+    as_json: JsonOption = False,
+    server: ServerOption = "",
+    token: TokenOption = "",
+    max_mb: LargestOption = 64,
+) -> None:
+    """Compare two runs, from files alone or on a server."""
+    with _refusals(as_json):
+        _check_share("--target", target)
+        if margin is not None:
+            _check_share("--margin", margin)
+        if server:
+            with Api(server, token) as api:
+                result = api.paired_comparison(
+                    {
+                        "candidate": candidate,
+                        "baseline": baseline,
+                        "metric": metric,
+                        "candidate_grader": candidate_scorer or scorer,
+                        "baseline_grader": baseline_scorer or scorer,
+                        "target": "" if target == 0.05 else f"{target:g}",
+                    }
+                )
+        else:
+            keys = (baseline_scorer or scorer or metric, candidate_scorer or scorer or metric)
+            result = _compared(
+                (Source.of(baseline), sources.mapping_of(baseline_mapping or mapping)),
+                (Source.of(candidate), sources.mapping_of(candidate_mapping or mapping)),
+                keys,
+                target=target,
+                margin=margin,
+                accept_rejected=accept_rejected,
+                limits=_limits(max_mb),
+            )
+        verdict = gate.judge(result, fail_on_regression=fail_on is FailOn.REGRESSION, margin=margin)
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(render.comparison(result))
+    if verdict.text:
+        typer.echo(verdict.text, err=as_json)
+    raise typer.Exit(verdict.code)
+
+
+@app.command()
+def look(
+    files: Annotated[list[str], typer.Argument(help="Files or one folder, read as one import.")],
+    mapping: MappingOption = "",
+    as_json: JsonOption = False,
+    max_mb: LargestOption = 64,
+) -> None:
+    """Show what an import would find, without writing anything."""
+    with _refusals(as_json):
+        found = sources.recognised([Source.of(given) for given in files], sources.mapping_of(mapping), _limits(max_mb))
+        report = _report(found)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(_report_text(report))
+    raise typer.Exit(gate.BAD_INPUT if report["needs_mapping"] else gate.PASSED)
+
+
+@app.command(name="import")
+def import_files(
+    files: Annotated[list[str], typer.Argument(help="Files or one folder, imported together.")],
+    dataset: Annotated[str, typer.Option(help="Name of the dataset that the evidence belongs to.")],
+    server: ServerOption,
+    token: TokenOption = "",
+    mapping: MappingOption = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
+    accept_rejected: AcceptOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Hand result files to a server and follow the import to its end."""
+    with _refusals(as_json):
+        chosen = sources.mapping_of(mapping)
+        named = [file for given in files for file in Source.of(given).files(chosen)]
+        with Api(server, token) as api:
+            begun = api.post_import(
+                [(file.name, file.path) for file in named],
+                dataset=dataset,
+                mapping=None if chosen is None else mappings.to_json(chosen),
+                dry_run=dry_run,
+                accept=accept_rejected,
+            )
+            state = begun
+            for latest in api.follow_import(str(begun.get("id"))):
+                _progress(latest)
+                state = latest
+        _progress_ended()
+    if as_json:
+        typer.echo(json.dumps(state, ensure_ascii=False, indent=2))
+    else:
+        typer.echo(_import_text(state, dry_run=dry_run))
+    fine = state.get("state") == "completed" or (dry_run and state.get("state") == "ready")
+    raise typer.Exit(gate.PASSED if fine else gate.BAD_INPUT)
+
+
+@app.command(name="mappings")
+def list_mappings(
+    name: Annotated[str, typer.Argument(help="Print this built-in mapping, to start one's own from.")] = "",
+) -> None:
+    """List the built-in mappings, or print one as JSON."""
+    with _refusals(as_json=False):
+        if name:
+            text = json.dumps(mappings.to_json(mappings.builtin(name)), ensure_ascii=False, indent=2)
+        else:
+            rows = [(key, mappings.builtin(key).name) for key in mappings.builtin_names()]
+            width = max(len(key) for key, _ in rows)
+            text = "\n".join(f"{key:{width}}  {words}" for key, words in rows)
+    typer.echo(text)
+
+
+def run() -> None:
+    """The entry point of the `evenhand` command."""
+    app()
+
+
+# --- comparing files
+
+
+def _compared(
+    baseline: tuple[Source, Mapping | None],
+    candidate: tuple[Source, Mapping | None],
+    keys: tuple[str, str],
+    *,
+    target: float,
+    margin: float | None,
+    accept_rejected: bool,
+    limits: Limits,
+) -> dict[str, Any]:
+    mine = sources.one_arm(*candidate, limits, accept_rejected=accept_rejected)
+    other = sources.one_arm(*baseline, limits, accept_rejected=accept_rejected)
+    chosen = sources.measure(other, mine, baseline_key=keys[0], candidate_key=keys[1])
+    compared = compare_sides(mine.side(chosen.candidate), other.side(chosen.baseline), target=target, margin=margin)
+    result: dict[str, Any] = plain(compared.result)
+    return result
+
+
+def _check_share(option: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0):
+        raise Refused("cli_option_invalid", "A share is a number greater than zero.", option)
+
+
+def _limits(max_mb: int) -> Limits:
+    size = max_mb * 1024 * 1024
+    usual = Limits()
+    return Limits(file_bytes=size, document_bytes=max(size, usual.document_bytes))
+
+
+# --- looking at files
+
+
+def _report(found: Recognised) -> dict[str, Any]:
+    return {
+        "reader": found.reader,
+        "reader_version": found.version,
+        "files": [{"name": file.name, "size": file.size, "sha256": file.sha256} for file in found.files],
+        "notes": list(found.notes),
+        "needs_mapping": found.needs_mapping,
+        "suggested_mapping": None if found.suggestion is None else mappings.to_json(found.suggestion),
+        "mapping": None if found.mapping is None else mappings.to_json(found.mapping),
+        "trust": "source_verifier",
+        "runs": [] if found.needs_mapping else [_run_report(run) for run in found.runs()],
+    }
+
+
+def _run_report(run: Run) -> dict[str, Any]:
+    cases: set[str | int] = set()
+    repetitions: set[int] = set()
+    generations: Counter[str] = Counter()
+    outcomes: dict[str, Counter[str]] = {scorer.key: Counter() for scorer in run.facts.scorers}
+    rejected: list[Rejected] = []
+    codes: Counter[str] = Counter()
+    executions = 0
+    for entry in settled(run):
+        if isinstance(entry, Rejected):
+            codes[entry.code] += 1
+            if len(rejected) < SHOWN_REJECTED:
+                rejected.append(entry)
+            continue
+        executions += 1
+        cases.add(entry.case.source_id)
+        repetitions.add(entry.repetition)
+        generations[_ending(entry)] += 1
+        for key, counts in outcomes.items():
+            score = entry.scores.get(key)
+            counts[(Outcome.NONE if score is None else score.outcome).name.lower()] += 1
+    return {
+        "arm": run.facts.arm,
+        "tool": run.facts.tool,
+        "tool_version": run.facts.tool_version,
+        "dataset": run.facts.dataset,
+        "facts": [list(fact) for fact in run.facts.facts],
+        "cases": len(cases),
+        "executions": executions,
+        "repetitions": sorted(repetitions)[:20],
+        "generation": dict(sorted(generations.items())),
+        "scorers": [{**_scorer(scorer), "outcomes": dict(outcomes[scorer.key])} for scorer in run.facts.scorers],
+        "missing": list(run.facts.missing),
+        "notes": list(run.facts.notes),
+        "rejected": dict(sorted(codes.items())),
+        "rejected_rows": [{"code": row.code, "place": row.place, "message": row.message} for row in rejected],
+    }
+
+
+def _ending(entry: Execution) -> str:
+    name = entry.generation.name.lower()
+    return f"{name}: {entry.failure.name.lower()}" if entry.generation is Generation.FAILED else name
+
+
+def _scorer(scorer: Scorer) -> dict[str, Any]:
+    shown: dict[str, Any] = plain(metric_of(scorer))
+    return shown
+
+
+def _report_text(report: dict[str, Any]) -> str:
+    lines = [f"Reader  {report['reader']} {report['reader_version']}"]
+    lines += [f"File    {render.visible(file['name'])}, {file['size']:,} bytes" for file in report["files"]]
+    lines += [f"Note    {note}" for note in report["notes"]]
+    if report["needs_mapping"]:
+        lines += ["", "This format needs a mapping: it does not say which field means what."]
+        if report["suggested_mapping"] is not None:
+            lines += ["A suggestion, to be checked and saved as a file for --mapping:", ""]
+            lines.append(json.dumps(report["suggested_mapping"], ensure_ascii=False, indent=2))
+    for run in report["runs"]:
+        lines += ["", *_run_text(run)]
+    return "\n".join(lines)
+
+
+def _run_text(run: dict[str, Any]) -> Iterator[str]:
+    yield f"Arm     {render.visible(run['arm'])}"
+    repetitions = ", ".join(map(str, run["repetitions"])) or "none"
+    yield f"        {run['cases']:,} cases, {run['executions']:,} executions, repetitions {repetitions}"
+    for name, value in run["facts"]:
+        yield f"        {name}: {render.visible(value)[:120]}"
+    for ending, count in run["generation"].items():
+        yield f"        {ending.replace('_', ' ')}: {count:,}"
+    for scorer in run["scorers"]:
+        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(scorer["outcomes"].items()))
+        meaning = f"{scorer['kind']}, {scorer['direction'].replace('_', ' ')}"
+        yield f"Scorer  {render.visible(scorer['key'])} ({meaning}): {counts}"
+    if run["missing"]:
+        yield f"Missing {', '.join(run['missing'])}"
+    for note in run["notes"]:
+        yield f"Note    {note}"
+    for code, count in run["rejected"].items():
+        yield f"Rejected {count:,} rows ({code})"
+    for row in run["rejected_rows"]:
+        yield f"        {render.visible(row['place'])}: {row['message']}"
+
+
+# --- importing
+
+
+def _progress(state: dict[str, Any]) -> None:
+    if sys.stderr.isatty():
+        done, total = state.get("done") or 0, state.get("total") or 0
+        of = f" {done:,} of {total:,}" if total else ""
+        typer.echo(f"\r\x1b[K{state.get('state', '')}{of}", nl=False, err=True)
+
+
+def _progress_ended() -> None:
+    if sys.stderr.isatty():
+        typer.echo("", err=True)
+
+
+def _import_text(state: dict[str, Any], *, dry_run: bool) -> str:
+    kind = "Dry run" if dry_run else "Import"
+    lines = [f"{kind} {state.get('id', '')}: {state.get('state', '')}"]
+    summary = state.get("summary")
+    if isinstance(summary, dict):
+        lines += [f"{name}: {value}" for name, value in summary.items() if isinstance(value, int | str)]
+    code = state.get("refusal_code") or (state.get("refusal") or {}).get("code")
+    if code:
+        lines.append(f"Refused: {code}")
+    return "\n".join(lines)
+
+
+# --- refusals
+
+
+@contextmanager
+def _refusals(as_json: bool) -> Iterator[None]:
+    """A refusal becomes a sentence with its code, or the API's error form, and exit code 2."""
+    try:
+        yield
+    except Refused as refused:
+        if as_json:
+            error = {"code": refused.code, "message": refused.message, "place": refused.place}
+            typer.echo(json.dumps({"error": error}, ensure_ascii=False))
+        else:
+            place = f"{render.visible(refused.place)}: " if refused.place else ""
+            typer.echo(f"evenhand: {place}{render.visible(refused.message)} [{refused.code}]", err=True)
+        raise typer.Exit(gate.BAD_INPUT) from None
+    except OSError as error:
+        typer.echo(
+            f"evenhand: {error.strerror or 'the file could not be read'} [{Path(str(error.filename)).name}]", err=True
+        )
+        raise typer.Exit(gate.BAD_INPUT) from None
+
+
+if __name__ == "__main__":
+    run()
