@@ -546,7 +546,6 @@ def test_a_series_against_itself_is_no_difference() -> None:
     assert result.finding.kind == "not_resolved"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [Kind.BOOLEAN, Kind.NUMERIC])
 def test_ten_thousand_cases_equal_a_plain_oracle(kind: Kind) -> None:
     first, second = (random_cases(10_000, 3, rate=0.75, seed=seed, kind=kind) for seed in (1, 2))
