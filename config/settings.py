@@ -228,7 +228,5 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
-EMAIL_BACKEND = (
-    "django.core.mail.backends.console.EmailBackend" if EMBEDDED else "django.core.mail.backends.smtp.EmailBackend"
-)
 SILENCED_SYSTEM_CHECKS: list[str] = []
+MAILERS = {"default": {"BACKEND": f"django.core.mail.backends.{'console' if EMBEDDED else 'smtp'}.EmailBackend"}}
