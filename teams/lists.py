@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from django.core.paginator import Page, Paginator
@@ -25,6 +25,20 @@ def chosen(request: HttpRequest, name: str, allowed: Collection[str], default: s
     if value and value not in allowed:
         raise Refusal("invalid_field", f"{name} is one of {', '.join(sorted(allowed))}.", place=name)
     return value
+
+
+class Batched:
+    """Rows of which each page is read at once, such as rows together with their content."""
+
+    def __init__(self, rows: models.QuerySet[Any], read: Callable[[models.QuerySet[Any]], Sequence[Any]]) -> None:
+        self.rows = rows
+        self.read = read
+
+    def count(self) -> int:
+        return self.rows.count()
+
+    def __getitem__(self, page: slice) -> Sequence[Any]:
+        return self.read(self.rows[page])
 
 
 def order_by(

@@ -1,0 +1,84 @@
+"""What endpoints share: the reader's rights, and what the API's description says of errors and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
+from rest_framework import serializers
+from rest_framework.views import APIView
+
+from teams.access import Access
+from teams.permissions import Right
+
+
+class TeamView(APIView):
+    """An endpoint of one team. `needed` names the rights of each method; the door judges them first."""
+
+    needed: ClassVar[Mapping[str, tuple[Right, ...]]]
+
+    @property
+    def access(self) -> Access:
+        return cast(Access, self.request.access)  # type: ignore[attr-defined]  # set by the door
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself
+    target_class = "teams.tokens.BearerAuthentication"
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {"type": "http", "scheme": "bearer", "description": "A token made on the page Team, API tokens."}
+
+
+class ErrorDetail(serializers.Serializer[Any]):
+    code = serializers.CharField(help_text="Stable; every code is listed in docs/refusals.md.")
+    message = serializers.CharField(help_text="What was wrong, for a person.")
+    place = serializers.CharField(help_text="The field, header or line, where there is one.")
+    allowed = serializers.CharField(help_text="What is allowed instead.")
+    request_id = serializers.CharField()
+    extra = serializers.DictField(required=False)
+
+
+class Error(serializers.Serializer[Any]):
+    """The one form of every error of the API."""
+
+    error = ErrorDetail()
+
+
+ERRORS: dict[int, OpenApiResponse] = {
+    400: OpenApiResponse(Error, "Malformed, or an unknown parameter."),
+    401: OpenApiResponse(Error, "No valid token."),
+    403: OpenApiResponse(Error, "The member lacks the right that the message names."),
+    404: OpenApiResponse(Error, "Missing, or of another team: the same answer."),
+    429: OpenApiResponse(Error, "Too many requests."),
+}
+
+PAGING = [
+    OpenApiParameter("page", int, description="From 1. Beyond the end: the last page."),
+    OpenApiParameter("page_size", int, description="1 to 200, 50 unless given."),
+]
+
+
+def page_shape(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
+    """The shape of one page of a list."""
+    return type(
+        f"PageOf{item.__name__}",
+        (serializers.Serializer,),
+        {
+            "items": item(many=True),
+            "count": serializers.IntegerField(),
+            "page": serializers.IntegerField(),
+            "pages": serializers.IntegerField(),
+            "next": serializers.CharField(allow_null=True),
+        },
+    )
+
+
+def listed(item: type[serializers.Serializer[Any]]) -> dict[int, Any]:
+    return {200: page_shape(item), **ERRORS}
+
+
+def one(item: type[serializers.Serializer[Any]]) -> dict[int, Any]:
+    return {200: item, **ERRORS}
