@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from django.db import models
@@ -56,6 +57,22 @@ def token_state(token: ApiToken) -> str:
     if token.expires_at is not None and token.expires_at <= timezone.now():
         return "expired"
     return "active"
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """What may be told of a token."""
+
+    id: UUID
+    name: str
+    state: str
+    created_at: datetime
+    expires_at: datetime | None
+    last_used_at: datetime | None
+
+
+def token_facts(token: ApiToken) -> TokenFacts:
+    return TokenFacts(token.pk, token.name, token_state(token), token.created_at, token.expires_at, token.last_used_at)
 
 
 def audit_events(team: Team, *, action: str = "", actor: UUID | None = None) -> models.QuerySet[AuditEvent]:
