@@ -14,20 +14,25 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 
 from datasets.models import Dataset, ItemContent, ItemRevision, Version, VersionEntry
-from teams.access import Access
+from teams.models import Team
 from teams.records import Availability
 
 SEARCHED_CHARACTERS = 200
 
 
-def datasets_of(access: Access, *, archived: bool = False) -> models.QuerySet[Dataset]:
+def counted(team: Team) -> models.QuerySet[Dataset]:
+    """A team's datasets with their number of versions and the facts of the newest one."""
     newest = Version.objects.filter(dataset=OuterRef("pk")).order_by("-number")
-    return Dataset.objects.filter(team=access.team, archived_at__isnull=not archived).annotate(
+    return Dataset.objects.filter(team=team).annotate(
         versions=Count("version"),
         newest=Subquery(newest.values("number")[:1]),
         items=Subquery(newest.values("count")[:1]),
         changed_at=Subquery(newest.values("made_at")[:1]),
     )
+
+
+def datasets_of(team: Team, *, archived: bool = False) -> models.QuerySet[Dataset]:
+    return counted(team).filter(archived_at__isnull=not archived)
 
 
 def versions_of(dataset: Dataset) -> models.QuerySet[Version]:
@@ -36,22 +41,18 @@ def versions_of(dataset: Dataset) -> models.QuerySet[Version]:
 
 @dataclass(frozen=True, slots=True)
 class ItemRow:
-    """One item of a version. The content's part is None without the right, or where it was taken away."""
+    """One item of a version; `content` is None without the right to it."""
 
     position: int
     item: UUID
     revision: UUID
     number: int
     fingerprint: str
-    availability: str = ""
-    source_id: str | None = None
-    title: str | None = None
-    language: str = ""
-    tags: tuple[str, ...] = ()
-    preview: str = ""
+    content: ItemContent | None = None
 
-
-ENTRY_FIELDS = ("position", "item_id", "revision_id", "revision__number", "revision__content_digest")
+    @property
+    def preview(self) -> str:
+        return preview(self.content.body) if self.content else ""
 
 
 if TYPE_CHECKING:
@@ -79,47 +80,41 @@ class _ByPosition(Pages):
         return Page(list(rows), chosen, self)
 
 
-def entries_of(version: Version, size: int, *, search: str = "") -> Paginator[VersionEntry]:
+def entries_of(version: Version, *, search: str = "") -> models.QuerySet[VersionEntry]:
     """A version's entries in order. `search` looks into content, so the caller has judged the right to it."""
     rows = VersionEntry.objects.filter(version=version).select_related("revision").order_by("position")
     if not search:
-        return _ByPosition(rows, size, version.count)
+        return rows
     text = search[:SEARCHED_CHARACTERS]
     holds = ItemContent.objects.annotate(words=Cast("body", models.TextField())).filter(
         Q(source_id__icontains=text) | Q(title__icontains=text) | Q(tags__contains=[text]) | Q(words__icontains=text),
         revision=OuterRef("revision"),
     )
-    return Paginator(rows.filter(models.Exists(holds)), size)
+    return rows.filter(models.Exists(holds))
+
+
+def entry_pages(version: Version, size: int, *, search: str = "") -> Paginator[VersionEntry]:
+    rows = entries_of(version, search=search)
+    return Paginator(rows, size) if search else _ByPosition(rows, size, version.count)
 
 
 def item_rows(entries: Iterable[VersionEntry], *, content: bool) -> list[ItemRow]:
-    """Rows of a page; two queries with content, none without."""
+    """Rows of a page. Without the right, content is not even asked for."""
     entries = list(entries)
     texts: dict[UUID, ItemContent] = {}
     if content:
         texts = ItemContent.objects.in_bulk([entry.revision_id for entry in entries])
-    return [_row(entry, texts.get(entry.revision_id)) for entry in entries]
-
-
-def _row(entry: VersionEntry, text: ItemContent | None) -> ItemRow:
-    shared = (
-        entry.position,
-        entry.item_id,
-        entry.revision_id,
-        entry.revision.number,
-        bytes(entry.revision.content_digest).hex(),
-    )
-    if text is None:
-        return ItemRow(*shared)
-    return ItemRow(
-        *shared,
-        availability=text.availability,
-        source_id=text.source_id,
-        title=text.title,
-        language=text.language,
-        tags=tuple(text.tags or ()),
-        preview=preview(text.body),
-    )
+    return [
+        ItemRow(
+            entry.position,
+            entry.item_id,
+            entry.revision_id,
+            entry.revision.number,
+            bytes(entry.revision.content_digest).hex(),
+            texts.get(entry.revision_id),
+        )
+        for entry in entries
+    ]
 
 
 def preview(body: Any, length: int = 160) -> str:

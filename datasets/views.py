@@ -22,7 +22,7 @@ ITEMS = 50
 @team_page(Right.EVALUATION_READ)
 def dataset_list(request: TeamRequest) -> HttpResponse:
     archived = lists.chosen(request, "archived", ["1"]) == "1"
-    rows, sort = lists.order_by(request, queries.datasets_of(request.access, archived=archived), ORDERS, "name")
+    rows, sort = lists.order_by(request, queries.datasets_of(request.access.team, archived=archived), ORDERS, "name")
     context = {"section": "datasets", "page": lists.page_of(request, rows), "sort": sort, "archived": archived}
     return render(request, "datasets/list.html", context)
 
@@ -34,7 +34,7 @@ def _items(request: TeamRequest, version: Version | None) -> dict[str, Any]:
         require(request.access, Right.EVALUATION_CONTENT_READ)
     if version is None:
         return {"version": None, "rows": [], "page": None, "q": search}
-    page = queries.entries_of(version, ITEMS, search=search).get_page(request.GET.get("page"))
+    page = queries.entry_pages(version, ITEMS, search=search).get_page(request.GET.get("page"))
     rows = queries.item_rows(page.object_list, content=request.access.reads_content)
     return {"version": version, "rows": rows, "page": page, "q": search}
 
