@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from django.db import models
 
@@ -22,17 +23,21 @@ def subjects_of(access: Access, *, search: str = "") -> models.QuerySet[Subject]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The recorded definition as JSON text, or why it cannot be read."""
+    """The recorded definition, or why it cannot be read."""
 
-    text: str
+    body: Any
     removed: str
+
+    @property
+    def text(self) -> str:
+        return json.dumps(self.body, indent=2, ensure_ascii=False)
 
 
 def definition_of(subject: Subject) -> Definition:
     """The protected side; the caller has judged the right to it."""
     kept = SubjectDefinition.objects.filter(subject=subject).first()
     if kept is None or (kept.body is None and kept.availability == Availability.AVAILABLE):
-        return Definition("", "never captured")
+        return Definition(None, "never captured")
     if kept.availability != Availability.AVAILABLE:
-        return Definition("", kept.availability)
-    return Definition(json.dumps(kept.body, indent=2, ensure_ascii=False), "")
+        return Definition(None, kept.availability)
+    return Definition(kept.body, "")
