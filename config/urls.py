@@ -21,6 +21,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("datasets.api_urls")),
     path("", include("agents.api_urls")),
     path("", include("runs.api_urls")),
+    path("", include("grading.api_urls")),
     path("", include("intake.api_urls")),
     path("", include("comparisons.api_urls")),
     path("schema", views.Schema.as_view(), name="schema"),

@@ -103,6 +103,12 @@ def tallies(experiments: Iterable[Experiment]) -> dict[UUID, Tally]:
     return {pk: _tally(rows) for pk, rows in counted.items()}
 
 
+def with_tallies(experiments: Iterable[Experiment]) -> list[tuple[Experiment, Tally]]:
+    rows = list(experiments)
+    counted = tallies(rows)
+    return [(row, counted[row.pk]) for row in rows]
+
+
 def _tally(rows: list[tuple[Any, ...]]) -> Tally:
     states: Counter[Generation] = Counter()
     failures: Counter[FailureKind] = Counter()
@@ -168,21 +174,28 @@ def executions_of(
 
 @dataclass(frozen=True, slots=True)
 class ExecutionRow:
-    """An execution with what its case is called, where the reader may know it."""
+    """An execution with what its case is called and what was answered, where the reader may know it."""
 
     execution: Execution
     item: UUID
     content: ItemContent | None = None
+    answer: Answer | None = None
 
 
-def execution_rows(executions: Iterable[Execution], *, content: bool) -> list[ExecutionRow]:
+def execution_rows(executions: Iterable[Execution], *, content: bool, answers: bool = False) -> list[ExecutionRow]:
     executions = list(executions)
     named: dict[UUID, ItemContent] = {}
+    answered: dict[int, Answer] = {}
     if content:
         named = ItemContent.objects.only("source_id", "title", "availability").in_bulk(
             {execution.revision_id for execution in executions}
         )
-    return [ExecutionRow(entry, entry.revision.item_id, named.get(entry.revision_id)) for entry in executions]
+    if answers:
+        answered = Answer.objects.in_bulk([execution.pk for execution in executions])
+    return [
+        ExecutionRow(entry, entry.revision.item_id, named.get(entry.revision_id), answered.get(entry.pk))
+        for entry in executions
+    ]
 
 
 def attempts_of(execution: Execution) -> models.QuerySet[Attempt]:
