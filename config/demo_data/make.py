@@ -134,7 +134,8 @@ def _tokens_in(case: dict[str, Any]) -> int:
 
 def _price(arm: dict[str, Any], asked: int, wrote: int) -> float:
     of_input, of_output = arm["usd_per_million"]
-    return round((asked * of_input + wrote * of_output) / 1_000_000, 6)
+    price: float = round((asked * of_input + wrote * of_output) / 1_000_000, 6)
+    return price
 
 
 def main() -> None:
