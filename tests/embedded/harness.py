@@ -104,7 +104,7 @@ class StandIn:
         """The process to kill."""
         return int((self.var / "postgres" / "postmaster.pid").read_text().split()[0])
 
-    def expect_nothing_left(self, patience: float = 8.0) -> None:
+    def expect_nothing_left(self, patience: float = 25.0) -> None:
         """No process of it lives on."""
         until(lambda: not processes(*self.marks), f"no process left, but: {processes(*self.marks)}", patience)
 
