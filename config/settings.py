@@ -61,6 +61,7 @@ ALLOWED_HOSTS.append(urlsplit(PUBLIC_URL).hostname or "")
 CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
 
 INSTALLED_APPS = [
+    "config.apps.Wiring",
     "config.apps.OperatorAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
