@@ -1,10 +1,40 @@
 """The operators' admin site. Operators are not team members by that fact."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+
+from teams.refusals import CATALOGUE
 
 
 class OperatorSite(admin.AdminSite):
     site_header = "Evenhand operators"
     site_title = "Evenhand operators"
     index_title = "Teams, members and evidence"
+    index_template = "operators/index.html"
     enable_nav_sidebar = False
+
+    def get_urls(self) -> list[Any]:
+        ours: list[URLPattern] = [
+            path("health/", self.admin_view(self.health), name="health"),
+            path("refusals/", self.admin_view(self.refusals), name="refusals"),
+        ]
+        return [*ours, *super().get_urls()]
+
+    def health(self, request: HttpRequest) -> HttpResponse:
+        """Database, cache, broker, workers, queue and disk, as they answer now."""
+        # Models must be loaded before `config.health` is, and this module is read while they load.
+        from config.health import findings  # noqa: PLC0415
+
+        context = {**self.each_context(request), "title": "Health", "findings": findings()}
+        return TemplateResponse(request, "operators/health.html", context)
+
+    def refusals(self, request: HttpRequest) -> HttpResponse:
+        """Every stable code that a person or a program can meet."""
+        context = {**self.each_context(request), "title": "Refusals", "codes": sorted(CATALOGUE.items())}
+        return TemplateResponse(request, "operators/refusals.html", context)
