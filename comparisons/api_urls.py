@@ -1,5 +1,10 @@
 """API addresses."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from comparisons import api_views
+
+urlpatterns = [
+    path("paired-comparison", api_views.PairedComparisonView.as_view(), name="paired_comparison"),
+    path("paired-comparison/cases", api_views.PairedCasesView.as_view(), name="paired_comparison_cases"),
+]

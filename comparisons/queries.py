@@ -1,12 +1,22 @@
-"""Reads of comparisons."""
+"""Reads of comparisons: what there is to compare."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.db.models import Count, Q, QuerySet
+
+from datasets.models import Dataset
+from grading.models import GradingPass, PassGrader
 from runs.models import Experiment, State
 from teams.models import Team
+
+OFFERED = 100
+"""Experiments of one dataset that the chooser lists; the page says when there are more."""
+
+_FINISHED = Q(version__experiment__state=State.COMPLETED, version__experiment__archived_at=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +27,7 @@ class Pair:
 
 def newest_comparison(team: Team) -> Pair | None:
     """The newest comparable experiment as candidate, the oldest of the same dataset as baseline."""
-    finished = Experiment.objects.filter(team=team, state=State.COMPLETED, archived_at=None)
+    finished = finished_of(team)
     for candidate in finished.select_related("version").order_by("-number")[:20]:
         baseline = (
             finished.filter(version__dataset_id=candidate.version.dataset_id)
@@ -28,3 +38,38 @@ def newest_comparison(team: Team) -> Pair | None:
         if baseline is not None:
             return Pair(candidate.pk, baseline.pk)
     return None
+
+
+def finished_of(team: Team) -> QuerySet[Experiment]:
+    return Experiment.objects.filter(team=team, state=State.COMPLETED, archived_at=None)
+
+
+def datasets_to_compare(team: Team) -> list[Dataset]:
+    """Datasets with a finished experiment, those with most to compare first; each with `finished`."""
+    return list(
+        Dataset.objects.filter(team=team, archived_at=None)
+        .annotate(finished=Count("version__experiment", filter=_FINISHED))
+        .filter(finished__gt=0)
+        .order_by("-finished", "name")
+    )
+
+
+def offered(team: Team, dataset: Dataset) -> list[Experiment]:
+    """Finished experiments of a dataset, newest first."""
+    rows = finished_of(team).filter(version__dataset=dataset).select_related("subject", "version")
+    return list(rows.order_by("-number")[:OFFERED])
+
+
+def passes(experiment: Experiment) -> int:
+    """How many finished passes an experiment has: two of them can be compared with each other."""
+    return GradingPass.objects.filter(experiment=experiment, state=State.COMPLETED).count()
+
+
+def metric_names(experiments: Sequence[Experiment]) -> dict[UUID, list[str]]:
+    """Names of the metrics that finished passes of each experiment measure."""
+    found: dict[UUID, set[str]] = {}
+    for experiment, name in PassGrader.objects.filter(
+        grading_pass__experiment__in=experiments, grading_pass__state=State.COMPLETED
+    ).values_list("grading_pass__experiment_id", "version__grader__definition__name"):
+        found.setdefault(experiment, set()).add(name)
+    return {pk: sorted(names) for pk, names in found.items()}

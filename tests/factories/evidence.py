@@ -45,6 +45,7 @@ Cases = Mapping[str, Sequence[Mark]]
 Measure = float | int | None | Callable[[str, int], float | int | None]
 """One value for every execution, or a function of case name and repetition; None is unknown."""
 BATCH = 2_000
+CORRECT = metric()
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Graded:
     """What one grader version says about an experiment's executions."""
 
     cases: Cases
-    metric: Metric = metric()
+    metric: Metric = CORRECT
     grader: str = "exact_answer"
     version: int = 4
     reasoning: Callable[[str, int], str | None] | None = None
@@ -92,7 +93,7 @@ def experiment(
     *,
     in_dataset: str = "Cases",
     label: str = "gpt-5-nano",
-    metric: Metric = metric(),  # noqa: B008  # frozen
+    metric: Metric = CORRECT,
     grader: str = "exact_answer",
     version: int = 4,
     more: Sequence[Graded] = (),

@@ -1,0 +1,1 @@
+"""Lenses: each loads evidence, analyses it and gives one frozen result that everything renders."""

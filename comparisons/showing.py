@@ -1,0 +1,387 @@
+"""What the comparison page shows: the result object in words, cards, chips and pictures. Rounding happens here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis import sentence
+from analysis.observations import CostCoverage, Direction, Kind, Spend
+from analysis.results import Change, GraderCoverage, Notice, PairedResult, SideResult
+from comparisons import charts
+from comparisons.cases import CaseRow, CaseSide
+from comparisons.lenses.paired import Paired
+from teams import figures
+
+LOUD = ("small_sample", "methods_disagree", "generation_gap", "no_variation")
+"""Notices that stand open on the page; the others wait under one line."""
+MODEL_FACTS = {"model"}
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    text: str
+    kind: str = ""
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Both arms under their own denominators; `exact` holds the unrounded figures for the titles."""
+
+    title: str
+    candidate: str
+    baseline: str
+    cause: str
+    href: str
+    candidate_exact: str = ""
+    baseline_exact: str = ""
+    note: str = ""
+
+
+def better(result: PairedResult) -> int:
+    """1 where more is better, -1 where less is, 0 where no direction may be given."""
+    if not result.directional:
+        return 0
+    return 1 if result.metric.direction is Direction.HIGHER_IS_BETTER else -1
+
+
+def in_points(result: PairedResult) -> bool:
+    return result.metric.kind is Kind.BOOLEAN
+
+
+def unit(result: PairedResult) -> str:
+    return "points" if in_points(result) else result.metric.unit
+
+
+def scale(result: PairedResult) -> float:
+    return 100.0 if in_points(result) else 1.0
+
+
+def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
+    delta = result.quality.delta
+    if delta is None or not result.intervals:
+        return None
+    return charts.interval(
+        [charts.Range(_capital(one.label), one.low, one.high, one.leads) for one in result.intervals],
+        estimate=delta,
+        scale=scale(result),
+        unit=unit(result),
+        better=better(result),
+        candidate=_short(result.candidate.label),
+        baseline=_short(result.baseline.label),
+    )
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= 24 else f"{label[:23]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def strip(paired: Paired) -> charts.DeltaStrip | None:
+    result = paired.result
+    if result.withheld or result.metric.kind is Kind.CATEGORICAL:
+        return None
+    return charts.delta_strip(paired.cases.delta, better=better(result), scale=scale(result), unit=unit(result))
+
+
+# --- chips, notices ------------------------------------------------------------------------------
+
+
+_FINDINGS = {
+    "better": ("Resolved: better", "good"),
+    "worse": ("Resolved: worse", "bad"),
+    "not_resolved": ("Not resolved", "warn"),
+    "too_few": ("Too few cases", "warn"),
+    "no_pairs": ("Nothing pairs", "warn"),
+    "withheld": ("Direction withheld", "warn"),
+    "distribution": ("Distribution", ""),
+}
+
+
+def chips(result: PairedResult, tab: dict[str, str]) -> list[Chip]:
+    text, kind = _FINDINGS[result.finding.kind]
+    found = [Chip(text, kind, tab["details"])]
+    adequacy = result.adequacy
+    if adequacy is not None and adequacy.mde is not None and adequacy.verdict != "insufficient":
+        size = sentence.amount(result.metric, adequacy.mde)
+        if adequacy.verdict == "adequate" or adequacy.target is None:
+            found.append(Chip(f"Could detect {size}", "", tab["details"]))
+        else:
+            target = sentence.amount(result.metric, adequacy.target)
+            found.append(Chip(f"Detects {size} or more, not {target}", "warn", tab["details"]))
+    chance = result.chance_moves_per_side
+    if chance:
+        found.append(Chip(f"About {figures.number(chance)} cases a side move by chance", "", tab["details"]))
+    differing, unknown, model = changed(result)
+    if differing:
+        beyond = " beyond the model" if model else ""
+        found.append(
+            Chip(f"{_things(differing)} differ{'s' if differing == 1 else ''}{beyond}", "warn", tab["changed"])
+        )
+    if unknown:
+        found.append(Chip(f"{unknown} unknown", "", tab["changed"]))
+    return found
+
+
+def _things(count: int) -> str:
+    return "1 thing" if count == 1 else f"{count} things"
+
+
+def changed(result: PairedResult) -> tuple[int, int, bool]:
+    """Facts beyond the model that differ, facts that are unknown on a side, and whether the model differs."""
+    different = [one.name.lower() for one in result.differences if one.state == "different"]
+    unknown = sum(1 for one in result.differences if one.state == "unknown")
+    return sum(1 for name in different if name not in MODEL_FACTS), unknown, bool(MODEL_FACTS & set(different))
+
+
+def loud_notices(result: PairedResult) -> list[Notice]:
+    return [notice for notice in result.notices if notice.code in LOUD]
+
+
+def quiet_notices(result: PairedResult) -> list[Notice]:
+    return [notice for notice in result.notices if notice.code not in LOUD]
+
+
+# --- the six cards -----------------------------------------------------------------------------------
+
+
+def cards(result: PairedResult, tab: dict[str, str], filters: dict[str, str]) -> list[Card]:
+    mine, other = result.candidate, result.baseline
+    return [
+        Card(
+            "Generation reliability",
+            _part(mine.generation.completed, mine.generation.planned),
+            _part(other.generation.completed, other.generation.planned),
+            _both(_lost(mine), _lost(other), "all completed"),
+            filters["generation_errors"] if result.filters.generation_errors else tab["coverage"],
+            note="Completed generation repetitions / all planned repetitions",
+        ),
+        Card(
+            "Selected-pass completion",
+            _part(mine.completion.completed, mine.completion.expected),
+            _part(other.completion.completed, other.completion.expected),
+            _both(_outstanding(mine), _outstanding(other), "nothing outstanding"),
+            tab["coverage"],
+            note="Completed judgments / expected judgments on completed answers",
+        ),
+        Card(
+            "Per-grader coverage",
+            _covered(mine.coverage),
+            _covered(other.coverage),
+            _both(_unscored(mine.coverage), _unscored(other.coverage), "all scored"),
+            tab["coverage"],
+            note="Scored / (eligible \N{MINUS SIGN} not applicable)",
+        ),
+        _quality_card(result, tab),
+        Card(
+            "Full-run spend",
+            money(mine.spend),
+            money(other.spend),
+            _priced(mine.spend, other.spend),
+            tab["coverage"],
+            note="Generation and every grading pass",
+            candidate_exact=_micros(mine.spend),
+            baseline_exact=_micros(other.spend),
+        ),
+        Card(
+            "Paired latency",
+            figures.duration(result.latency.candidate_ms),
+            figures.duration(result.latency.baseline_ms),
+            f"mean of {result.latency.cases:,} case means" if result.latency.cases else "not measured on both sides",
+            tab["ranges"],
+            note="Equal-weight case means of paired completed repetitions",
+            candidate_exact=_exact(result.latency.candidate_ms, "ms"),
+            baseline_exact=_exact(result.latency.baseline_ms, "ms"),
+        ),
+    ]
+
+
+def _quality_card(result: PairedResult, tab: dict[str, str]) -> Card:
+    quality = result.quality
+    cases = f"{quality.cases:,} case{'' if quality.cases == 1 else 's'}"
+    pairs = f", {quality.pairs:,} pairs" if quality.pairs != quality.cases else ""
+    if result.metric.kind is Kind.CATEGORICAL:
+        moved = quality.cases - quality.same
+        return Card(
+            "Paired quality",
+            f"{moved:,} changed",
+            f"{quality.same:,} same",
+            f"{cases}{pairs}; labels have no mean",
+            tab["ranges"],
+        )
+    return Card(
+        "Paired quality",
+        level(result, candidate=True),
+        level(result, candidate=False),
+        f"{cases}{pairs}" if quality.cases else "no case scored on both sides",
+        tab["ranges"],
+        note="Mean of case means over jointly scored repetitions",
+        candidate_exact=_exact(quality.candidate.mean, result.metric.unit),
+        baseline_exact=_exact(quality.baseline.mean, result.metric.unit),
+    )
+
+
+def level(result: PairedResult, *, candidate: bool) -> str:
+    """Passed cases where each has one result, a percentage where repetitions are averaged, else the mean."""
+    arm = result.quality.candidate if candidate else result.quality.baseline
+    if arm.mean is None:
+        return figures.UNKNOWN if result.withheld else "None"
+    if arm.passed is not None:
+        return f"{arm.passed:,}/{result.quality.cases:,} \N{MIDDLE DOT} {figures.share(arm.mean)}"
+    if result.metric.kind is Kind.BOOLEAN:
+        return figures.share(arm.mean)
+    return f"{figures.number(arm.mean)} {result.metric.unit}".rstrip()
+
+
+def _part(done: int, planned: int) -> str:
+    return f"{done:,}/{planned:,}"
+
+
+def _both(mine: str, other: str, neither: str) -> str:
+    if mine == other:
+        return f"{mine} on each side" if mine else neither
+    return "; ".join(
+        part for part in (f"candidate {mine}" if mine else "", f"baseline {other}" if other else "") if part
+    )
+
+
+def _lost(side: SideResult) -> str:
+    generation = side.generation
+    if generation.completed == generation.planned:
+        return ""
+    kinds = [f"{count:,} {name.replace('_', ' ')}" for name, count in generation.failures[:2]]
+    others = (
+        ("blocked", generation.blocked),
+        ("cancelled", generation.cancelled),
+        ("indeterminate", generation.indeterminate),
+        ("running", generation.running),
+    )
+    kinds += [f"{count:,} {name}" for name, count in others if count]
+    return ", ".join(kinds[:3]) or f"{generation.planned - generation.completed:,} not completed"
+
+
+def _outstanding(side: SideResult) -> str:
+    left = side.completion.expected - side.completion.completed
+    if not left:
+        return ""
+    waiting = f", {side.completion.waiting:,} wait for evidence" if side.completion.waiting else ""
+    return f"{left:,} outstanding{waiting}"
+
+
+def _covered(coverage: GraderCoverage) -> str:
+    return _part(coverage.scored, coverage.eligible - coverage.not_applicable)
+
+
+def _unscored(coverage: GraderCoverage) -> str:
+    parts = (
+        ("abstained", coverage.abstained),
+        ("grader errors", coverage.grader_error),
+        ("pending", coverage.pending),
+        ("cancelled", coverage.cancelled),
+        ("not judged", coverage.missing),
+    )
+    return ", ".join(f"{count:,} {name}" for name, count in parts if count)
+
+
+def money(spend: Spend) -> str:
+    return figures.money(spend.known_micros, spend.coverage.name.lower(), spend.currency or "USD")
+
+
+def _micros(spend: Spend) -> str:
+    if spend.coverage is CostCoverage.NONE:
+        return f"0 of {spend.facts:,} cost facts known"
+    known = f"{spend.known_micros:,} micros {spend.currency}"
+    return f"{known}, {spend.priced:,} of {spend.facts:,} cost facts complete, {spend.basis}"
+
+
+def _priced(mine: Spend, other: Spend) -> str:
+    if mine.coverage is CostCoverage.NONE and other.coverage is CostCoverage.NONE:
+        return "no cost was recorded"
+    shares = [
+        "" if one.coverage is CostCoverage.COMPLETE else f"{one.priced:,} of {one.facts:,} priced"
+        for one in (mine, other)
+    ]
+    return _both(shares[0], shares[1], "all priced")
+
+
+def _exact(value: float | None, unit_: str) -> str:
+    return "" if value is None else f"{value!r} {unit_}".strip()
+
+
+# --- case rows -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSide:
+    """Marks of a boolean or numeric side; labels of a categorical one."""
+
+    marks: charts.Marks | None
+    labels: tuple[tuple[str, int], ...] = ()
+    unscored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCase:
+    row: CaseRow
+    href: str
+    candidate: ShownSide
+    baseline: ShownSide
+    css: str
+    word: str
+
+
+def shown_cases(paired: Paired, rows: Sequence[CaseRow], hrefs: Sequence[str]) -> list[ShownCase]:
+    low, high = _value_range(paired)
+    result = paired.result
+    sign = better(result) or 1
+    return [
+        ShownCase(
+            row,
+            href,
+            _shown_side(result, row.candidate, low, high, sign),
+            _shown_side(result, row.baseline, low, high, sign),
+            _CHANGE_CSS.get(row.change, ""),
+            _CHANGE_WORD[row.change],
+        )
+        for row, href in zip(rows, hrefs, strict=True)
+    ]
+
+
+_CHANGE_CSS = {Change.BETTER: "better", Change.WORSE: "worse"}
+_CHANGE_WORD = {
+    Change.BETTER: "better",
+    Change.WORSE: "worse",
+    Change.SAME: "same",
+    Change.CHANGED: "changed",
+    Change.NOT_SCORED: "not scored on both sides",
+}
+
+
+def _shown_side(result: PairedResult, side: CaseSide, low: float, high: float, sign: int) -> ShownSide:
+    if result.metric.kind is Kind.CATEGORICAL:
+        labels: dict[str, int] = {}
+        for one in side.repetitions:
+            if one.category is not None:
+                labels[one.category] = labels.get(one.category, 0) + 1
+        unscored = sum(1 for one in side.repetitions if one.category is None)
+        return ShownSide(None, tuple(sorted(labels.items(), key=lambda entry: (-entry[1], entry[0]))), unscored)
+    values = [one.scored for one in side.repetitions]
+    if result.metric.kind is Kind.BOOLEAN:
+        return ShownSide(charts.marks(values, better=sign))
+    return ShownSide(charts.bars(values, low=low, high=high))
+
+
+def _value_range(paired: Paired) -> tuple[float, float]:
+    metric = paired.result.metric
+    if metric.low is not None and metric.high is not None:
+        return metric.low, metric.high
+    columns = (paired.cases.candidate_low, paired.cases.baseline_low, paired.cases.candidate_high)
+    values = np.concatenate((*columns, paired.cases.baseline_high))
+    values = values[np.isfinite(values)]
+    return (float(values.min()), float(values.max())) if len(values) else (0.0, 1.0)
