@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from analysis.sentence import figure, points
+
 PASSED: Final = 0
 FAILED: Final = 1
 BAD_INPUT: Final = 2
@@ -48,6 +50,7 @@ def _within_margin(result: dict[str, Any], margin: float) -> Verdict:
     bounded = metric["kind"] == "numeric" and None not in (metric["low"], metric["high"])
     allowed = margin * (metric["high"] - metric["low"]) if bounded else margin
     worse = leading["high"] if metric["direction"] == "lower_is_better" else -leading["low"]
+    shown = f"{points(allowed)} points" if metric["kind"] == "boolean" else figure(allowed)
     if worse < allowed:
-        return Verdict(PASSED, f"Gate: passed. The candidate is less than {allowed:g} worse.")
-    return Verdict(FAILED, f"Gate: failed. The candidate may be {allowed:g} worse or more.")
+        return Verdict(PASSED, f"Gate: passed. The candidate is less than {shown} worse.")
+    return Verdict(FAILED, f"Gate: failed. The candidate may be {shown} worse or more.")

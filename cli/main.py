@@ -311,7 +311,7 @@ def _run_text(run: dict[str, Any]) -> Iterator[str]:
     for ending, count in run["generation"].items():
         yield f"        {ending.replace('_', ' ')}: {count:,}"
     for scorer in run["scorers"]:
-        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in sorted(scorer["outcomes"].items()))
+        counts = ", ".join(f"{count:,} {_outcome(name)}" for name, count in sorted(scorer["outcomes"].items()))
         meaning = f"{scorer['kind']}, {scorer['direction'].replace('_', ' ')}"
         yield f"Scorer  {render.visible(scorer['key'])} ({meaning}): {counts}"
     if run["missing"]:
@@ -322,6 +322,10 @@ def _run_text(run: dict[str, Any]) -> Iterator[str]:
         yield f"Rejected {count:,} rows ({code})"
     for row in run["rejected_rows"]:
         yield f"        {render.visible(row['place'])}: {row['message']}"
+
+
+def _outcome(name: str) -> str:
+    return "not judged" if name == "none" else name.replace("_", " ")
 
 
 # --- importing
