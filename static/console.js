@@ -108,7 +108,7 @@ document.addEventListener(
 // The answer's first element replaces the contents and attributes; data-terminal="true" ends it, and
 // data-terminal-text is then told as a toast and in the title.
 
-const TRIES = 5;
+const TRIES = 4;
 const LONGEST_WAIT = 30_000;
 
 class Live {

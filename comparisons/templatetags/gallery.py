@@ -98,7 +98,7 @@ def samples() -> SimpleNamespace:
         broken=SampleForm({"name": "", "margin": "five", "direction": "sideways", "metric": "exact"}),
         crumbs=[("Comparisons", "#"), ("GPQA diamond, version 3", "#"), ("198 cases", "")],
         bidi="safe\u202egnp.exe\u2066 and \u200fmore",
-        icons=sorted(ICONS),
+        icons=[name for name in sorted(ICONS) if name != "blank"],
         json='{\n  "case": "chem-114",\n  "answer": "endo",\n  "score": 0.8,\n  "trace": null\n}',
         markdown=(
             "**Answer:** the *endo* product, see [the source](https://example.org) or [this](javascript:alert(1)).\n\n"
