@@ -67,7 +67,7 @@ def examine(found: Recognised, *, tick: Tick, reject: Reject) -> Examination:
     for position, run in enumerate(found.runs()):
         seen = RunFound(run.facts)
         result.runs.append(seen)
-        cases: set[tuple[bytes, bytes]] = set()
+        cases: dict[bytes, bytes] = {}  # settled entries have one content per case
         for entry in entries(run):
             read += 1
             tick(read)
@@ -76,9 +76,11 @@ def examine(found: Recognised, *, tick: Tick, reject: Reject) -> Examination:
                 reject(position, entry)
             else:
                 _count(seen, entry)
-                cases.add((source_digest(entry.case.source_id), content_digest(entry.case)))
-        seen.cases = len({source for source, _ in cases})
-        result.cases |= cases
+                source = source_digest(entry.case.source_id)
+                if source not in cases:
+                    cases[source] = content_digest(entry.case)
+        seen.cases = len(cases)
+        result.cases.update(cases.items())
     return result
 
 

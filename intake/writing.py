@@ -167,11 +167,10 @@ def _draft(case: Case, source: bytes) -> CaseDraft:
 
 def _write_chunk(chunk: tuple[Execution, ...], state: _Run, dataset: Dataset, access: Access, at: datetime) -> None:
     sources = [source_digest(entry.case.source_id) for entry in chunk]
-    drafts = {
-        source: _draft(entry.case, source)
-        for source, entry in zip(sources, chunk, strict=True)
-        if source not in state.cases
-    }
+    drafts: dict[bytes, CaseDraft] = {}
+    for source, entry in zip(sources, chunk, strict=True):
+        if source not in state.cases and source not in drafts:
+            drafts[source] = _draft(entry.case, source)
     if drafts:
         stored = store_cases(dataset=dataset, drafts=list(drafts.values()), by=access.user.pk, at=at)
         for (source, _), where in stored.items():
