@@ -9,16 +9,21 @@ from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from teams.access import teams_of
+from teams.models import Team
 
 THEMES = ("light", "dark")
 
 
 def console(request: HttpRequest) -> dict[str, Any]:
     theme = request.COOKIES.get("theme", "")
-    user = getattr(request, "user", None)
-    signed_in = user is not None and user.is_authenticated
+
+    def my_teams() -> list[Team]:
+        # Asked only where a page shows the menu: the error pages must not need the database.
+        user = getattr(request, "user", None)
+        return list(teams_of(user)) if user is not None and user.is_authenticated else []
+
     return {
         "theme": theme if theme in THEMES else "",
-        "my_teams": SimpleLazyObject(lambda: list(teams_of(user)) if signed_in else []),  # type: ignore[arg-type]
+        "my_teams": SimpleLazyObject(my_teams),
         "embedded": settings.EMBEDDED,
     }
