@@ -73,11 +73,21 @@ CODES: Final[dict[str, str]] = {
     # mappings and choices
     "import_mapping_needed": "A generic file needs a mapping that says which field means what.",
     "import_mapping_invalid": "A mapping must have the documented keys and values only.",
-    "import_mapping_unused": "A mapping applies to generic files; this format has its own reader.",
     "import_arm_missing": "The chosen arm must be in the file.",
     "import_arm_ambiguous": "One arm must be chosen where a file holds several.",
     "import_scorer_missing": "The chosen scorer must be on both sides.",
     "import_scorer_ambiguous": "One scorer must be chosen where both sides have several.",
+    # columns of a side
+    "duplicate_execution": "Each repetition of a case may appear once on a side.",
+    "source_with_two_contents": "Inside one experiment a source id is one case with one content.",
+    "invalid_repetition": "A repetition must be a whole number that is not negative.",
+    "invalid_latency": "A latency must be a number of milliseconds that is not negative, or absent.",
+    "invalid_cost": "A cost must be an amount in millionths that is not negative, or absent.",
+    "invalid_value": "A value must be a finite number, or absent.",
+    "cost_without_amount": "A cost that is known in full or in part must have its amount.",
+    "failure_without_failed_generation": "Only a generation that ended badly may have a failure kind.",
+    "value_without_score": "Only a scored judgment may have a value or a category.",
+    "score_without_value": "A scored judgment must have a value or a category.",
     # the command line alone
     "cli_file_missing": "Files, folders and mappings named on the command line must exist.",
     "cli_option_invalid": "Options must have a value of the documented form.",

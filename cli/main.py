@@ -203,8 +203,8 @@ def _compared(
     accept_rejected: bool,
     limits: Limits,
 ) -> dict[str, Any]:
-    mine = sources.one_arm(*candidate, limits, accept_rejected=accept_rejected)
     other = sources.one_arm(*baseline, limits, accept_rejected=accept_rejected)
+    mine = sources.one_arm(*candidate, limits, accept_rejected=accept_rejected)
     chosen = sources.measure(other, mine, baseline_key=keys[0], candidate_key=keys[1])
     compared = compare_sides(mine.side(chosen.candidate), other.side(chosen.baseline), target=target, margin=margin)
     result: dict[str, Any] = plain(compared.result)
