@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 from typing import Any
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib.auth import views as auth_views
@@ -21,10 +23,13 @@ from comparisons.queries import newest_comparison
 from config.demo import demo_logins
 from teams.access import teams_of
 from teams.gates import TeamRequest, team_page
+from teams.models import Membership
 from teams.permissions import Right
 from teams.refusals import Refusal
 
 ATTEMPTS = 8
+LAST_TEAM = "team"
+YEAR = 31_536_000  # seconds
 LOCK_SECONDS = 15 * 60
 
 
@@ -44,9 +49,9 @@ def home(request: HttpRequest) -> HttpResponse:
     teams = list(teams_of(request.user))
     if not teams:
         return render(request, "teams/none.html")
-    last = request.COOKIES.get("team", "")
-    team = next((team for team in teams if team.slug == last), teams[0])
-    return redirect("team_home", team=team.slug)
+    last = request.COOKIES.get(LAST_TEAM, "")
+    first = Membership.objects.filter(user=request.user).order_by("joined_at").values_list("team__slug", flat=True)[0]
+    return redirect("team_home", team=last if last in {team.slug for team in teams} else first)
 
 
 @team_page(Right.EVALUATION_READ)
@@ -55,9 +60,12 @@ def team_home(request: TeamRequest) -> HttpResponse:
     pair = newest_comparison(request.access.team)
     slug = request.access.team.slug
     if pair is None:
-        return redirect("comparisons:list", team=slug)
-    address = reverse("comparisons:paired", kwargs={"team": slug})
-    return HttpResponseRedirect(f"{address}?candidate={pair.candidate}&baseline={pair.baseline}")
+        address = reverse("comparisons:list", kwargs={"team": slug})
+    else:
+        address = f"{reverse('comparisons:paired', kwargs={'team': slug})}?{urlencode(asdict(pair))}"
+    response = HttpResponseRedirect(address)
+    response.set_cookie(LAST_TEAM, slug, max_age=YEAR, samesite="Lax", secure=not settings.EMBEDDED, httponly=True)
+    return response
 
 
 class SignIn(auth_views.LoginView):
@@ -95,7 +103,7 @@ def theme(request: HttpRequest) -> HttpResponse:
     response = HttpResponseRedirect(back)
     choice = request.POST.get("theme", "")
     if choice in ("light", "dark"):
-        response.set_cookie("theme", choice, max_age=31_536_000, samesite="Lax", secure=not settings.EMBEDDED)
+        response.set_cookie("theme", choice, max_age=YEAR, samesite="Lax", secure=not settings.EMBEDDED)
     else:
         response.delete_cookie("theme")
     return response
