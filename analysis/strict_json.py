@@ -107,7 +107,7 @@ def decode(raw: bytes, place: str = "") -> str:
 
 def canonical(value: Any) -> bytes:
     """The one spelling of a JSON value: sorted keys, no spaces, UTF-8. Equal values, equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+    return _CANONICAL.encode(value).encode()
 
 
 def content_digest(content: dict[str, Any]) -> bytes:
@@ -247,6 +247,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+_CANONICAL: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _PLAIN: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
 _NUMBERS: Final = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_constant, parse_float=_finite, parse_int=_whole

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final
 
@@ -80,10 +81,7 @@ class NamedFile:
     @property
     def stem(self) -> str:
         """The name without folders, `.gz` and the format's ending."""
-        name = PurePosixPath(self.name.replace("\\", "/")).name
-        name = name.removesuffix(".gz")
-        ending = PurePosixPath(name).suffix.lower()
-        return name[: -len(ending)] if ending in FORMAT_OF_ENDING else name
+        return _stem(self.name)
 
     @property
     def folder(self) -> str:
@@ -97,6 +95,13 @@ class NamedFile:
     def format(self) -> str:
         """The format that the name says, or an empty text."""
         return FORMAT_OF_ENDING.get(PurePosixPath(self.name.lower().removesuffix(".gz")).suffix, "")
+
+
+@lru_cache(maxsize=256)  # asked for every row
+def _stem(name: str) -> str:
+    name = PurePosixPath(name.replace("\\", "/")).name.removesuffix(".gz")
+    ending = PurePosixPath(name).suffix.lower()
+    return name[: -len(ending)] if ending in FORMAT_OF_ENDING else name
 
 
 @dataclass(frozen=True, slots=True)

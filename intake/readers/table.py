@@ -68,7 +68,7 @@ def getter(path: str, arm: str = "") -> Getter:
     """What a path finds in a row, or ABSENT."""
     path = path.replace("{arm}", arm)
     if not path:
-        return lambda row: ABSENT
+        return _nowhere
     if path.startswith("="):
         constant = path[1:]
         return lambda row: constant
@@ -78,7 +78,13 @@ def getter(path: str, arm: str = "") -> Getter:
         steps: list[str | int] = [part.replace("~1", "/").replace("~0", "~") for part in path[1:].split("/")]
         return lambda row: _in_row(row, "", steps)
     steps = [int(part[1:-1]) if part.startswith("[") else part for part in _STEP.findall(path)]
+    if steps == [path]:
+        return _plain_key(path)
     return lambda row: _in_row(row, path, steps)
+
+
+def _nowhere(row: Row) -> Any:
+    return ABSENT
 
 
 def _surrounding(path: str) -> Getter:
@@ -95,6 +101,19 @@ def _surrounding(path: str) -> Getter:
         name = path[1:]
         return lambda row: row.keys.get(name, ABSENT)
     raise Refused("import_mapping_invalid", "This name with a dollar sign is not known.", strict_json.visible(path, 60))
+
+
+def _plain_key(key: str) -> Getter:
+    """A path of one step, which most are."""
+
+    def find(row: Row) -> Any:
+        value = row.value
+        if isinstance(value, dict) and key in value:
+            return value[key]
+        outer = row.outer
+        return outer.get(key, ABSENT) if isinstance(outer, dict) else ABSENT
+
+    return find
 
 
 def _in_row(row: Row, exact: str, steps: list[str | int]) -> Any:
@@ -477,7 +496,7 @@ class _Measurement:
         value = _plain(value)
         if is_blank(value):
             return self._blank(reasoning)
-        meaning = scorer.values.get(as_text(value))
+        meaning = scorer.values.get(as_text(value)) if scorer.values else None
         if isinstance(meaning, str) and meaning in (*WORDS, "not_scored"):
             return None if meaning == "not_scored" else Score(WORDS[meaning], reasoning=reasoning)
         if self._reference is not None:
