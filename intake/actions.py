@@ -45,7 +45,11 @@ class Upload:
     kept: storage.Kept
 
 
-def keep_files(files: Sequence[tuple[str, Iterable[bytes]]]) -> list[Upload]:
+Files = Sequence[tuple[str, Iterable[bytes]]]
+"""Names as a person gave them, and the bytes in pieces."""
+
+
+def _keep(files: Files) -> list[Upload]:
     """Keep uploaded bytes under their digests; names are only remembered."""
     if not files:
         raise Refusal("import_no_files", place="files")
@@ -62,7 +66,7 @@ def _name(name: str) -> str:
 def create(
     *,
     access: Access,
-    uploads: Sequence[Upload],
+    files: Files,
     key: str,
     dataset_name: str = "",
     mapping: Any = None,
@@ -77,6 +81,8 @@ def create(
     asked = _labels(labels or {})
     dataset_name = _dataset_name(dataset_name)
     trust = _trust(trust)
+    key = receipts.valid_key(key)
+    uploads = _keep(files)  # last, so that a faulty request leaves no bytes behind
     request = {
         "files": [[upload.name, upload.kept.sha256] for upload in uploads],
         "dataset": dataset_name,
@@ -119,7 +125,7 @@ def create(
         working.wake(row.pk)
         return row
 
-    return receipts.once(access, "import.create", receipts.valid_key(key), request, Import, perform)
+    return receipts.once(access, "import.create", key, request, Import, perform)
 
 
 def _dataset_name(name: str) -> str:
@@ -340,11 +346,10 @@ def import_now(
     For set-up commands and tests. `mapping` is a JSON object or a name; `labels` go by arm. Returns the
     completed import; `queries.results` tells its experiments.
     """
-    uploads = keep_files([(name, storage.chunks_of(path)) for name, path in files])
     with transaction.atomic():
         row, made = create(
             access=access,
-            uploads=uploads,
+            files=[(name, storage.chunks_of(path)) for name, path in files],
             key=key or f"import-now-{new_id().hex}",
             dataset_name=dataset_name,
             mapping=mapping,

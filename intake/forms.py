@@ -98,7 +98,9 @@ class ConfirmForm(forms.Form):
                 initial=run.label,
                 label=f"Label of run {run.position + 1}",
                 error_messages={"required": "Every run needs a label."},
-                widget=forms.TextInput(attrs={"aria-label": f"Label of run {run.position + 1}", "autocomplete": "off"}),
+                widget=forms.TextInput(
+                    attrs={"aria-label": f"Label of run {run.position + 1}", "autocomplete": "off", "size": 42}
+                ),
             )
         if row.rejected:
             rows = "row" if row.rejected == 1 else "rows"

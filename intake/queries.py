@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -37,6 +37,8 @@ MISSING_WORDS = {
     "content": "What the cases ask was not captured: they pair by their id, flagged as revision unknown.",
     "expected": "No expected answer in the file.",
 }
+SAID_ALREADY = ("The content of the cases was not captured",)
+"""Notes of readers that a sentence above says too."""
 
 
 def imports_of(team: Team) -> QuerySet[Import]:
@@ -174,7 +176,11 @@ def dry_run(row: Import, *, dataset_name: str | None = None) -> DryRun:
         executions=(row.summary or {}).get("executions", 0),
         rejected=tuple(rejected.most_common()),
         missing=tuple(_missing(runs)),
-        notes=tuple(dict.fromkeys([*text.notes, *(note for run in runs for note in run.notes)])),
+        notes=tuple(
+            note
+            for note in dict.fromkeys([*text.notes, *(note for run in runs for note in run.notes)])
+            if not note.startswith(SAID_ALREADY)
+        ),
     )
 
 
@@ -231,7 +237,7 @@ class Result:
 
     experiment: Experiment
     new: bool
-    compare_with: UUID | None = field(default=None)
+    compare_with: Experiment | None = None
 
 
 def results(row: Import) -> list[Result]:
@@ -247,29 +253,20 @@ def results(row: Import) -> list[Result]:
     ordered = [found[key] for key in wanted if key in found]
     if not ordered:
         return []
-    others = (
-        list(
+    partner = None
+    if len(ordered) == 1:
+        partner = (
             Experiment.objects.filter(
-                team=row.team,
-                version__dataset=row.dataset,
-                state=State.COMPLETED,
-                archived_at=None,
+                team=row.team, version__dataset=row.dataset, state=State.COMPLETED, archived_at=None
             )
             .exclude(pk__in=found)
             .order_by("-number")
-            .values_list("pk", flat=True)[:1]
+            .first()
         )
-        if len(ordered) == 1
-        else []
-    )
-    rows: list[Result] = []
+    rows = []
     for index, experiment in enumerate(ordered):
-        partner: UUID | None
-        if len(ordered) > 1:
-            partner = ordered[0].pk if index else ordered[1].pk
-        else:
-            partner = others[0] if others else None
-        rows.append(Result(experiment, wanted[str(experiment.pk)], partner))
+        baseline = ordered[0] if index else partner
+        rows.append(Result(experiment, wanted[str(experiment.pk)], baseline))
     return rows
 
 

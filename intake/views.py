@@ -75,7 +75,7 @@ def new(request: TeamRequest) -> HttpResponse:
     try:
         row, made = actions.create(
             access=access,
-            uploads=actions.keep_files([(file.name or "", file.chunks()) for file in given]),
+            files=[(file.name or "", file.chunks()) for file in given],
             key=form.cleaned_data["key"],
             dataset_name=form.cleaned_data["dataset"],
             mapping=form.cleaned_data["mapping"],
@@ -262,9 +262,15 @@ def confirm(request: TeamRequest, row: UUID) -> HttpResponse:
     return redirect("imports:detail", team=request.access.team.slug, row=found.pk)
 
 
-@team_page(*IMPORT_RIGHTS, methods=("POST",))
+@team_page(*IMPORT_RIGHTS, methods=READ_OR_POST)
 def discard(request: TeamRequest, row: UUID) -> HttpResponse:
-    actions.discard(access=request.access, row=_find(request, row))
+    """Asks first, by a page of its own: it works without a script, and while the import's page updates itself."""
+    found = _find(request, row)
+    if request.method != "POST":
+        if not queries.is_discardable(found):
+            return redirect("imports:detail", team=request.access.team.slug, row=found.pk)
+        return render(request, "intake/discard.html", {"section": "experiments", "row": found})
+    actions.discard(access=request.access, row=found)
     messages.success(request, "The import was discarded; its files and everything read from them are gone.")
     return redirect("imports:list", team=request.access.team.slug)
 

@@ -27,14 +27,13 @@ DIRECTIONS = {
     "lower_is_better": "lower is better",
     "unordered": "no order",
 }
-SHOWN_NAMES = 2
 
 
 @register.simple_tag
-def file_names(row: Any) -> SafeString:
+def file_names(row: Any, most: int = 2) -> SafeString:
     """The names of an import's files, shortened to the first ones; what was removed says so."""
     names = [file.importfilename.name for file in row.files]
-    shown = [name for name in names if name][:SHOWN_NAMES]
+    shown = [name for name in names if name][:most]
     if not shown:
         return mark_safe('<span class="unknown">(files removed)</span>')  # our own words
     listed = format_html_join(", ", "<bdi>{}</bdi>", ((visible_bidi(name),) for name in shown))
