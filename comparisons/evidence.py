@@ -15,7 +15,9 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
+from django.db.models import Model
 from numpy.typing import NDArray
+from psycopg import Cursor
 
 from analysis.observations import (
     CostCoverage,
@@ -96,11 +98,26 @@ def _load_arms(ids: Sequence[UUID]) -> dict[UUID, FrozenArm]:
     found = {pk: arm for pk in set(ids) if (arm := _arms.get(pk)) is not None}
     missing = set(ids) - set(found)
     if missing:
-        for kept in ArmColumns.objects.filter(experiment_id__in=missing):
+        for kept in _rows(ArmColumns, "experiment_id", missing):
             arm = arm_columns.thaw(kept)
             _arms.put(kept.experiment_id, arm, len(arm.executions) * 35 + len(arm.revisions) * 80)
             found[kept.experiment_id] = arm
     return found
+
+
+def _rows[Row: Model](model: type[Row], key: str, wanted: Iterable[Any]) -> list[Row]:
+    """Rows with their bytes in the binary form of the wire, which Django's own cursors do not speak.
+
+    The text form doubles each byte and is read twice: 38 ms instead of 6 for two arms of 30,000 rows.
+    """
+    names = [field.attname for field in model._meta.concrete_fields]  # their columns have the same names
+    columns = ", ".join(connection.ops.quote_name(name) for name in names)
+    connection.ensure_connection()
+    with connection.wrap_database_errors, Cursor(connection.connection) as cursor:
+        cursor.execute(
+            f"SELECT {columns} FROM {model._meta.db_table} WHERE {key} = ANY(%s)", [list(wanted)], binary=True
+        )
+        return [model.from_db(connection.alias, names, row) for row in cursor.fetchall()]
 
 
 def _load_series(wanted: Sequence[SeriesColumn]) -> dict[int, Series]:
@@ -108,7 +125,7 @@ def _load_series(wanted: Sequence[SeriesColumn]) -> dict[int, Series]:
     found = {pk: series for pk, key in keys.items() if (series := _series.get(key)) is not None}
     missing = set(keys) - set(found)
     if missing:
-        for kept in SeriesColumn.objects.filter(pk__in=missing):
+        for kept in _rows(SeriesColumn, "id", missing):
             series = series_columns.thaw(kept)
             _series.put(keys[kept.pk], series, kept.rows * 13)
             found[kept.pk] = series

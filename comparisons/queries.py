@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from datasets.models import Dataset
 from grading.models import GradingPass, PassGrader
@@ -45,12 +45,15 @@ def finished_of(team: Team) -> QuerySet[Experiment]:
 
 
 def datasets_to_compare(team: Team) -> list[Dataset]:
-    """Datasets with a finished experiment, those with most to compare first; each with `finished`."""
+    """Datasets with a finished experiment, the most recently used first; each with `finished`."""
     return list(
         Dataset.objects.filter(team=team, archived_at=None)
-        .annotate(finished=Count("version__experiment", filter=_FINISHED))
+        .annotate(
+            finished=Count("version__experiment", filter=_FINISHED),
+            newest=Max("version__experiment__number", filter=_FINISHED),
+        )
         .filter(finished__gt=0)
-        .order_by("-finished", "name")
+        .order_by("-newest")
     )
 
 

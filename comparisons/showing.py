@@ -65,7 +65,13 @@ def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
     if delta is None or not result.intervals:
         return None
     return charts.interval(
-        [charts.Range(_capital(one.label), one.low, one.high, one.leads) for one in result.intervals],
+        [
+            charts.Range(
+                f"{_capital(one.label)}, {result.quality.cases:,} cases" if index == 0 else _capital(one.label),
+                *(one.low, one.high, one.leads),
+            )
+            for index, one in enumerate(result.intervals)
+        ],
         estimate=delta,
         scale=scale(result),
         unit=unit(result),
@@ -115,9 +121,6 @@ def chips(result: PairedResult, tab: dict[str, str]) -> list[Chip]:
         else:
             target = sentence.amount(result.metric, adequacy.target)
             found.append(Chip(f"Detects {size} or more, not {target}", "warn", tab["details"]))
-    chance = result.chance_moves_per_side
-    if chance:
-        found.append(Chip(f"About {figures.number(chance)} cases a side move by chance", "", tab["details"]))
     differing, unknown, model = changed(result)
     if differing:
         beyond = " beyond the model" if model else ""
@@ -125,7 +128,7 @@ def chips(result: PairedResult, tab: dict[str, str]) -> list[Chip]:
             Chip(f"{_things(differing)} differ{'s' if differing == 1 else ''}{beyond}", "warn", tab["changed"])
         )
     if unknown:
-        found.append(Chip(f"{unknown} unknown", "", tab["changed"]))
+        found.append(Chip(f"{unknown} fact{'s' if unknown > 1 else ''} unknown", "", tab["changed"]))
     return found
 
 
@@ -255,7 +258,7 @@ def _lost(side: SideResult) -> str:
     generation = side.generation
     if generation.completed == generation.planned:
         return ""
-    kinds = [f"{count:,} {name.replace('_', ' ')}" for name, count in generation.failures[:2]]
+    kinds = [_counted(count, name.replace("_", " ")) for name, count in generation.failures[:2]]
     others = (
         ("blocked", generation.blocked),
         ("cancelled", generation.cancelled),
@@ -281,12 +284,18 @@ def _covered(coverage: GraderCoverage) -> str:
 def _unscored(coverage: GraderCoverage) -> str:
     parts = (
         ("abstained", coverage.abstained),
-        ("grader errors", coverage.grader_error),
+        ("grader error", coverage.grader_error),
         ("pending", coverage.pending),
         ("cancelled", coverage.cancelled),
         ("not judged", coverage.missing),
     )
-    return ", ".join(f"{count:,} {name}" for name, count in parts if count)
+    return ", ".join(_counted(count, name) for name, count in parts if count)
+
+
+def _counted(count: int, name: str) -> str:
+    """Two errors, but two timed out."""
+    plural = "s" if count != 1 and name.endswith(("error", "failure")) else ""
+    return f"{count:,} {name}{plural}"
 
 
 def money(spend: Spend) -> str:
