@@ -91,7 +91,8 @@ def test_silence_is_tried_three_times(server):
     seen = server(refuse)
     done = run("compare", "a", "b", *ASK)
     assert (done.exit_code, len(seen)) == (2, 3)
-    assert "[cli_server_unreachable]" in done.stderr
+    done = run("compare", "a", "b", "--json", *ASK)
+    assert json.loads(done.stdout)["error"]["code"] == "cli_server_unreachable"
 
 
 def test_a_server_needs_an_address_and_a_token():

@@ -12,6 +12,44 @@ import pytest
 from analysis.refusals import CODES, Refused
 from intake.readers import NamedFile, collect, recognise
 
+MET = {
+    "import_csv_header_duplicate",
+    "import_csv_ragged_row",
+    "import_csv_unterminated_quote",
+    "import_duplicate_identity",
+    "import_empty",
+    "import_eval_count_mismatch",
+    "import_eval_identity_mismatch",
+    "import_eval_no_header",
+    "import_eval_unknown_member",
+    "import_eval_version_unsupported",
+    "import_identity_control_character",
+    "import_json_duplicate_key",
+    "import_json_invalid",
+    "import_json_nonfinite",
+    "import_json_number_out_of_range",
+    "import_json_too_deep",
+    "import_lone_surrogate",
+    "import_not_utf8",
+    "import_nul_character",
+    "import_record_missing_field",
+    "import_record_too_large",
+    "import_record_wrong_type",
+    "import_score_out_of_scale",
+    "import_type_mismatch",
+    "import_zip_crc",
+    "import_zip_duplicate_member",
+    "import_zip_encrypted",
+    "import_zip_invalid",
+    "import_zip_member_path",
+    "import_zip_method_unsupported",
+    "import_zip_overlap",
+    "import_zip_size_lie",
+    "import_zip_too_large_unpacked",
+    "import_zip_too_many_members",
+}
+"""Every code that a file of the corpus must get."""
+
 
 def one_shot(path: Path) -> tuple[str, str, int]:
     """Code, place and rows of an all-or-nothing reading."""
@@ -46,4 +84,5 @@ def test_corpus_of_bad_files(shared, tmp_path, seed):
         if not right:
             faults.append((entry["file"], entry["code"] or entry["rows"], code or rows, place))
     assert faults == []
+    assert {entry["code"] for entry in expected if entry["code"]} == MET
     assert len(expected) == 177
