@@ -34,7 +34,7 @@ def interval(
                 ones = np.zeros(resamples, int)
                 for i in np.flatnonzero(undecided):
                     words = raw((undecided[i] + 63) // 64)
-                    words[-1] &= np.uint64(2 ** ((undecided[i] - 1) % 64 + 1) - 1)
+                    words[-1] &= np.uint64(2 ** ((int(undecided[i]) - 1) % 64 + 1) - 1)
                     ones[i] = np.bitwise_count(words).sum()
                 hits += (undecided - ones) * digit
                 undecided = ones if digit else undecided - ones
