@@ -1,0 +1,79 @@
+"""The map of the console and the API, as tests walk it: every address with its name, view and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import URLPattern, URLResolver, reverse
+
+from config import urls
+from tests.shape.world import World
+
+
+@dataclass(frozen=True)
+class Address:
+    name: str
+    view: Any
+    parameters: tuple[str, ...]
+    api: bool
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(self.view.view_class.needed) if self.api else self.view.methods
+
+    def needed(self, method: str) -> frozenset[str]:
+        rights = self.view.view_class.needed[method] if self.api else self.view.needed
+        return frozenset(right.value for right in rights)
+
+    def of(self, world: World, **instead: Any) -> str:
+        """The address of this world's objects; a parameter without a row in OBJECTS fails the build."""
+        values = {name: OBJECTS[name](world) for name in self.parameters} | instead
+        query = urlencode({name: value(world) for name, value in QUERIES.get(self.name, {}).items()})
+        return reverse(self.name, kwargs=values) + (f"?{query}" if query else "")
+
+
+def _walk(patterns: list[URLPattern | URLResolver], prefix: str) -> Iterator[tuple[str, Any, tuple[str, ...]]]:
+    for entry in patterns:
+        if isinstance(entry, URLResolver):
+            inner = f"{prefix}{entry.namespace}:" if entry.namespace else prefix
+            yield from _walk(entry.url_patterns, inner)
+        else:
+            yield f"{prefix}{entry.name}", entry.callback, tuple(entry.pattern.converters)
+
+
+PAGES = [Address(name, view, ("team", *rest), False) for name, view, rest in _walk(urls.team_pages, "")]
+ENDPOINTS = [Address(name, view, rest, True) for name, view, rest in _walk(urls.api, "api:")]
+
+OBJECTS: dict[str, Callable[[World], Any]] = {
+    "team": lambda world: world.team.slug,
+    "dataset": lambda world: world.candidate.version.dataset_id,
+    "number": lambda world: world.candidate.version.number,
+    "revision": lambda world: world.revision.pk,
+    "subject": lambda world: world.candidate.subject_id,
+    "experiment": lambda world: world.candidate.pk,
+    "position": lambda world: 0,
+    "user": lambda world: world.owner.pk,
+    "token": lambda world: world.token.pk,
+    "row": lambda world: world.brought.pk,
+    "mapping": lambda world: world.mapping.pk,
+}
+"""What each parameter of an address names. A new parameter needs a row here."""
+
+SIDES = {"candidate": lambda world: world.candidate.pk, "baseline": lambda world: world.baseline.pk}
+QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
+    "comparisons:paired": SIDES,
+    "comparisons:export": SIDES,
+    "comparisons:case": {**SIDES, "item": lambda world: world.revision.item_id},
+    "api:paired_comparison": SIDES,
+    "api:paired_comparison_cases": SIDES,
+}
+"""Addresses that say what they show in their query."""
+
+FOREIGN = ("dataset", "revision", "subject", "experiment", "user", "token", "row", "mapping")
+"""Parameters that name an object of a team by its id."""

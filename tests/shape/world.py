@@ -1,0 +1,145 @@
+"""One team with a row of everything it can own, and a second team with the same, for tests over all doors.
+
+Every protected text holds CANARY, so that a leak is found wherever it comes out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.models import SubjectDefinition
+from analysis.observations import FailureKind
+from comparisons.models import KeptResult
+from datasets.models import ItemRevision
+from grading.models import GraderConfig, Judgment, Reasoning
+from intake.models import (
+    Import,
+    ImportedRun,
+    ImportFile,
+    ImportFileName,
+    ImportText,
+    Mapping,
+    RejectedRow,
+    RejectedText,
+)
+from runs.models import Attempt, Execution, Experiment
+from teams import actions, receipts
+from teams.access import current_access
+from teams.models import ApiToken, Role, Team, User
+from teams.permissions import PRESETS, Right
+from tests.factories import evidence
+
+CANARY = "zq-canary-"
+CASES: dict[str, Any] = {
+    f"{CANARY}first": [1, 0],
+    f"{CANARY}second": [0, FailureKind.TIMED_OUT],
+    f"{CANARY}third": [1, 1],
+}
+
+
+@dataclass
+class World:
+    """What addresses name. `candidate` and `baseline` are two experiments that can be compared."""
+
+    team: Team
+    owner: User
+    candidate: Experiment
+    baseline: Experiment
+    token: ApiToken
+    brought: Import
+    mapping: Mapping
+    members: dict[str, User] = field(default_factory=dict)
+    held: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def revision(self) -> ItemRevision:
+        return Execution.objects.filter(experiment=self.candidate).order_by("position")[0].revision
+
+
+def _experiment(team: Team, owner: User, label: str) -> Experiment:
+    return evidence.experiment(
+        team,
+        owner,
+        CASES,
+        label=label,
+        bodies={name: {"input": f"{CANARY}input of {name}", "expected": f"{CANARY}expected"} for name in CASES},
+        titles=dict.fromkeys(CASES, f"{CANARY}title"),
+        tags={name: [f"{CANARY}tag"] for name in CASES},
+        answers=lambda name, repetition: f"{CANARY}answer",
+        errors=lambda name, repetition: f"{CANARY}error",
+        reasoning=lambda name, repetition: f"{CANARY}reasoning",
+    )
+
+
+def build(team: Team, owner: User) -> World:
+    candidate, baseline = _experiment(team, owner, "ours"), _experiment(team, owner, "theirs")
+    access = current_access(owner, team.slug)
+    token, _ = actions.create_token(access=access, name="gate", days=1)
+    mapping, _ = receipts.once(
+        access,
+        "mapping.save",
+        f"key-of-{team.slug}",
+        {"name": "wide"},
+        Mapping,
+        lambda: Mapping.objects.create(team=team, name="wide", body={}, made_by=owner),
+    )
+    brought = Import.objects.create(
+        team=team, by=owner, dataset=candidate.version.dataset, reader="table", state="completed", done=6, total=6
+    )
+    ImportText.objects.create(owner=brought, notes=[f"{CANARY}note"], refusal_message=f"{CANARY}message")
+    file = ImportFile.objects.create(owner=brought, position=0, sha256="0" * 64, size=3)
+    ImportFileName.objects.create(file=file, name=f"{CANARY}file.csv")
+    ImportedRun.objects.create(
+        team=team,
+        owner=brought,
+        position=0,
+        dataset=candidate.version.dataset,
+        files_sha256="0" * 64,
+        source_run_id="run",
+        experiment=candidate,
+    )
+    rejected = RejectedRow.objects.create(owner=brought, run=0, number=1, code="import_score_unknown")
+    RejectedText.objects.create(row=rejected, place=f"{CANARY}place", message=CANARY, excerpt=f"{CANARY}excerpt")
+    for experiment in (candidate, baseline):
+        SubjectDefinition.objects.create(subject=experiment.subject, body={"prompt": f"{CANARY}prompt"})
+    execution = Execution.objects.filter(experiment=candidate).order_by("position")[0]
+    Attempt.objects.create(execution=execution, number=1, state="settled")
+    grading_pass = candidate.gradingpass_set.get()
+    version = grading_pass.passgrader_set.get().version
+    GraderConfig.objects.create(version=version, body={"rubric": f"{CANARY}rubric"})
+    evidence.interpretation(grading_pass, owner, {"1": 1.0})
+    assert Reasoning.objects.filter(judgment__in=Judgment.objects.filter(grading_pass=grading_pass)).exists()
+    KeptResult.objects.create(team=team, key="0" * 64, method_version="1", result=b"")
+    return World(team, owner, candidate, baseline, token, brought, mapping)
+
+
+def outsiders() -> tuple[User, User]:
+    """The owner of another team, and an operator who is in none."""
+    stranger = User.objects.create_user("stranger@example.org", None, name="Stranger")
+    return stranger, User.objects.create_superuser("operator-only@example.org", None, name="Operator")
+
+
+def build_both() -> tuple[World, World, User]:
+    """A populated team, a foreign one with the same evidence, and an operator who is in neither."""
+    owner = User.objects.create_user("owner@example.org", None, name="Owner")
+    stranger, operator = outsiders()
+    team = actions.create_team(slug="ours", name="Our team", owner=owner, by=None)
+    other = actions.create_team(slug="theirs", name="Their team", owner=stranger, by=None)
+    return populate(build(team, owner)), build(other, stranger), operator
+
+
+def populate(world: World) -> World:
+    """A member for each preset, one with no right, and one for each right with all the others."""
+    rights = {name: frozenset(right.value for right in preset) for name, preset in PRESETS.items()}
+    rights["nothing"] = frozenset()
+    for missing in Right:
+        rights[f"all but {missing.value}"] = frozenset(right.value for right in Right) - {missing.value}
+    for number, (name, held) in enumerate(rights.items()):
+        role = actions.preset(name) if name in PRESETS else None
+        if role is None:
+            role = Role.objects.create(team=world.team, name=name, rights=sorted(held))
+        user = User.objects.create_user(f"member-{number}@example.org", None, name=name)
+        actions.set_role(access=None, team=world.team, user=user, role=role, by=None)
+        world.members[name], world.held[name] = user, held
+    return world
