@@ -29,10 +29,8 @@ METHOD_VERSION = "evenhand/paired/1"
 RESAMPLES = 2_000
 LEVEL = 0.95
 TAIL_PER_THOUSAND = 25  # (1 - LEVEL) / 2 without a rounded binary fraction
-FLIPS = 9_999
-EXACT_FLIPS = 16  # 2 ** 16 sign patterns are enumerated, more are sampled
 CASES_PER_DISTINCT = 64  # counting pays above this; measured on 20 to 100,000 cases
-CHUNK_DRAWS = 65_536  # draws gathered at once: half a MiB per temporary, inside the cache
+CHUNK_DRAWS = 16_384  # draws gathered at once; even, so that a word never straddles two pieces
 BLOCK_DRAWS = 131_072  # draws of one resample that are summed at once; larger sets add block sums in order
 CHUNK_WORDS = 262_144  # raw words counted at once (2 MiB)
 
@@ -84,7 +82,7 @@ def bootstrap_interval(
     by_counts = uses_counts(len(oriented), len(values))
     bits = stream(seed)
     means = (
-        _means_by_counts(values, counts, bits, resamples) if by_counts else _means_by_index(oriented, bits, resamples)
+        _means_by_counts(values, counts, bits, resamples) if by_counts else means_by_index(oriented, bits, resamples)
     )
     low, high = percentile_limits(means)
     if flipped:
@@ -109,7 +107,7 @@ def percentile_limits(means: NDArray[np.float64]) -> tuple[float, float]:
     return low, near + weight * (far - near)
 
 
-def _means_by_index(values: NDArray[np.float64], bits: np.random.SFC64, resamples: int) -> NDArray[np.float64]:
+def means_by_index(values: NDArray[np.float64], bits: np.random.SFC64, resamples: int) -> NDArray[np.float64]:
     """Means of resamples drawn case by case.
 
     A resample of n cases takes ceil(n / 2) words; each word gives its low half, then its high half;
@@ -117,27 +115,39 @@ def _means_by_index(values: NDArray[np.float64], bits: np.random.SFC64, resample
     n / 2 ** 32.
     """
     cases = len(values)
-    sums = np.zeros(resamples)
-    if cases > BLOCK_DRAWS:
-        for resample in range(resamples):
-            for start in range(0, cases, BLOCK_DRAWS):
-                drawn = _draw(values, bits, 1, min(BLOCK_DRAWS, cases - start))
-                sums[resample] += drawn.sum()
-        return sums / cases
+    block = min(cases, BLOCK_DRAWS)
     rows = max(1, CHUNK_DRAWS // cases)
-    for start in range(0, resamples, rows):
-        count = min(rows, resamples - start)
-        sums[start : start + count] = _draw(values, bits, count, cases).sum(axis=1)
+    drawn = np.empty((rows, block))
+    # Buffers are made once, and raw words asked for in small pieces: freed and allocated anew for each
+    # chunk, the allocator may give them back to the system every time, which doubled the time.
+    place = np.empty(min(rows * block, CHUNK_DRAWS), dtype=np.uint64)
+    sums = np.zeros(resamples)
+    if rows > 1:
+        for start in range(0, resamples, rows):
+            count = min(rows, resamples - start)
+            _draw(values, bits, drawn[:count], place)
+            sums[start : start + count] = drawn[:count].sum(axis=1)
+        return sums / cases
+    for resample in range(resamples):
+        for start in range(0, cases, BLOCK_DRAWS):
+            size = min(BLOCK_DRAWS, cases - start)
+            for piece in range(0, size, CHUNK_DRAWS):
+                _draw(values, bits, drawn[:, piece : min(piece + CHUNK_DRAWS, size)], place)
+            sums[resample] += drawn[0, :size].sum()
     return sums / cases
 
 
-def _draw(values: NDArray[np.float64], bits: np.random.SFC64, rows: int, draws: int) -> NDArray[np.float64]:
+def _draw(
+    values: NDArray[np.float64], bits: np.random.SFC64, drawn: NDArray[np.float64], place: NDArray[np.uint64]
+) -> None:
+    """Fill `drawn` with drawn values; every row begins with a new word. `place` is room for the indices."""
+    rows, draws = drawn.shape
     words = bits.random_raw(rows * ((draws + 1) // 2)).astype("<u8", copy=False)
-    halves = words.view("<u4").reshape(rows, -1)
-    scaled = halves[:, :draws].astype(np.uint64)
-    scaled *= np.uint64(len(values))
-    scaled >>= np.uint64(32)
-    return values.take(scaled.view(np.int64))
+    halves = words.view("<u4").reshape(rows, -1)[:, :draws]
+    scaled = place[: rows * draws].reshape(rows, draws)
+    np.multiply(halves, np.uint64(len(values)), out=scaled, dtype=np.uint64)
+    np.right_shift(scaled, np.uint64(32), out=scaled)
+    np.take(values, scaled.view(np.int64), out=drawn, mode="clip")  # never clips; "raise" would copy
 
 
 def _means_by_counts(
