@@ -68,14 +68,15 @@ def mde_paired_passes(candidate_only: float, baseline_only: float, cases: float)
         middle = (low + high) / 2
         if middle in (low, high):
             break
-        if _needed_paired_passes(discordant, middle) > cases:
+        if needed_paired_passes(discordant, middle) > cases:
             low = middle
         else:
             high = middle
     return high
 
 
-def _needed_paired_passes(discordant: float, difference: float) -> float:
+def needed_paired_passes(discordant: float, difference: float) -> float:
+    """Cases (a real number) that reveal `difference` of paired pass shares, one repetition each; see above."""
     spread = discordant + difference / 2
     root = Z95 * math.sqrt(spread) + Z80 * math.sqrt(max(0.0, spread - difference**2))
     return (root / difference) ** 2
@@ -130,7 +131,7 @@ def adequacy_paired(
         share = (gain + loss) / weight if weight else 0.0
         needed = None
         if weight and target is not None:
-            needed = _needed_paired_passes(share, min(target, 1.0)) * cases / weight
+            needed = needed_paired_passes(share, min(target, 1.0)) * cases / weight
     return _verdict(mde, target, cases, needed)
 
 

@@ -1,0 +1,135 @@
+"""How many more cases or repetitions would settle a comparison? From its frozen result alone.
+
+Used beside a result and, before a launch, from the last comparison of the same kind.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from analysis.adequacy import Z_SUM, needed_paired_passes
+from analysis.observations import Kind
+from analysis.results import PairedResult
+from analysis.sentence import amount
+
+MOST_REPETITIONS = 50  # what a launch may ask for
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """`cases` with `repetitions` per case and side see the target; `more_cases` beyond those at hand."""
+
+    repetitions: float
+    cases: int
+    more_cases: int
+    runs: int
+    """Executions over both sides that the option takes in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What it takes to see a difference of `target` (in the metric's unit) at 80 % power and alpha 0.05.
+
+    `options` begin with the repetitions at hand. `repetitions_alone` is how many per case and side would
+    do with the present cases; None where no number would, or where that is not known. `limit_cases` is
+    the number of cases that no number of repetitions can go below. `answered`: the comparison already
+    tells the sides apart, or it already could have seen the target.
+    """
+
+    target: float
+    cases: int
+    repetitions: float
+    answered: bool
+    options: tuple[Option, ...]
+    repetitions_alone: int | None
+    limit_cases: int | None
+    assumptions: tuple[str, ...]
+
+
+def plan(result: PairedResult, target: float | None = None) -> Plan | None:
+    """The plan for a result; `target` in the metric's unit, that of its adequacy unless given.
+
+    None where nothing can be planned from it: no direction or difference given, no target (a number
+    without bounds has none of its own), fewer than two cases, or numbers that do not vary.
+    Miller (2024), arXiv 2411.00640, section 5; for one run per case of pass or fail, Connor (1987).
+    """
+    quality = result.quality
+    if target is None:
+        target = result.adequacy.target if result.adequacy is not None else None
+    if target is not None and not (math.isfinite(target) and target > 0):
+        raise ValueError("The target effect is greater than zero.")
+    if target is None or quality.delta_spread is None or quality.cases < 2:
+        return None
+    cases, repetitions = quality.cases, quality.pairs / quality.cases
+    # The spread is a population deviation; planning needs the variance that n cases estimate.
+    variance = quality.delta_spread**2 * cases / (cases - 1)
+    rounding = (1e-12 * abs(quality.delta or 0.0)) ** 2
+    varies = variance > rounding
+    if result.metric.kind is Kind.BOOLEAN and quality.pairs == cases and _passes_or_fails(result):
+        discordant = (cases - quality.same) / cases
+        needed = needed_paired_passes(discordant, min(target, 1.0))
+    elif varies:
+        needed = Z_SUM**2 * variance / target**2
+    elif result.adequacy is not None and result.adequacy.target == target and result.adequacy.cases_needed:
+        needed = float(result.adequacy.cases_needed)
+    else:
+        return None
+    now = _whole(needed)
+    options = [_option(repetitions, now, cases)]
+    alone = limit = None
+    assumptions = [
+        f"A true difference of {amount(result.metric, target)} is to be seen with 80 % power at a two-sided 5 %.",
+        f"New cases vary as the {cases:,} paired ones did; they come from the same population, and as many pair.",
+    ]
+    if result.variation is not None and varies:
+        noise = min(
+            (result.variation.within_candidate + result.variation.within_baseline) / repetitions,
+            variance,  # repetition noise cannot exceed what was seen; the excess is estimation error
+        )
+        between = variance - noise
+        for more in _further(repetitions):
+            at = Z_SUM**2 * (between + noise * repetitions / more) / target**2
+            options.append(_option(more, _whole(at), cases))
+        limit = _whole(Z_SUM**2 * between / target**2)
+        alone = _repetitions_alone(between, noise * repetitions, cases, target)
+        assumptions.append("Repetitions of a case vary independently, as much as they did here on average.")
+    elif result.variation is None:
+        assumptions.append("No case was run more than once, so what repetitions would save is not known.")
+    return Plan(
+        target=target,
+        cases=cases,
+        repetitions=repetitions,
+        answered=result.finding.kind in ("better", "worse") or now <= cases,
+        options=tuple(options),
+        repetitions_alone=alone,
+        limit_cases=limit,
+        assumptions=tuple(assumptions),
+    )
+
+
+def _passes_or_fails(result: PairedResult) -> bool:
+    """Whether every value was 0 or 1: only then chance flips are given."""
+    return result.chance_flips_per_side is not None
+
+
+def _whole(needed: float) -> int:
+    return max(1, math.ceil(needed * (1 - 1e-12)))
+
+
+def _option(repetitions: float, cases: int, at_hand: int) -> Option:
+    return Option(repetitions, cases, max(0, cases - at_hand), math.ceil(2 * cases * repetitions * (1 - 1e-12)))
+
+
+def _further(repetitions: float) -> list[int]:
+    """Round numbers of repetitions beyond those at hand."""
+    return [number for number in (1, 2, 3, 5, 10) if number > repetitions]
+
+
+def _repetitions_alone(between: float, noise_of_one: float, cases: int, target: float) -> int | None:
+    """Repetitions with which the present cases suffice: between + noise / R <= cases (T / 2.8016)^2."""
+    room = cases * (target / Z_SUM) ** 2 - between
+    if room <= 0:
+        return None
+    needed = max(1, math.ceil(noise_of_one / room * (1 - 1e-12)))
+    return needed if needed <= MOST_REPETITIONS else None
