@@ -7,6 +7,7 @@ What pairs and is scored (`scoring`), per-case columns (`case_columns`), which i
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,20 @@ from analysis.results import ArmQuality, Change, PairedCases, PairedComparison, 
 from analysis.scoring import Floats, Joint, score
 
 
+def _one_kind(candidate: Side, baseline: Side) -> tuple[Side, Side]:
+    """One grader whose values on one side happen to be only 0 and 1 is one measurement: numeric on both sides."""
+    mine, other = candidate.metric, baseline.metric
+    if {mine.kind, other.kind} != {Kind.BOOLEAN, Kind.NUMERIC} or {mine.low, mine.high, other.low, other.high} != {
+        0,
+        1,
+    }:
+        return candidate, baseline
+    return (
+        replace(candidate, metric=replace(mine, kind=Kind.NUMERIC)),
+        replace(baseline, metric=replace(other, kind=Kind.NUMERIC)),
+    )
+
+
 def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: float | None = None) -> PairedComparison:
     """Compare two sides. Swapping them negates deltas and swaps labels; it changes nothing else.
 
@@ -31,6 +46,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
         raise ValueError("The target effect is greater than zero.")
     if margin is not None and not (math.isfinite(margin) and margin > 0):
         raise ValueError("The margin is greater than zero.")
+    candidate, baseline = _one_kind(candidate, baseline)
     metric = candidate.metric
     reasons = withheld(candidate, baseline)
     joint = score(candidate, baseline)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.observations import Kind
 from analysis.refusals import Refused
 from intake.readers import Collected, Limits, Mapping, NamedFile, Recognised, Run, Scorer, collect, recognise
 from intake.readers import mapping as mappings
@@ -115,17 +113,7 @@ def measure(baseline: Collected, candidate: Collected, *, baseline_key: str, can
                 f"Both sides have several scorers; choose one with --scorer: {_listed(both)}.",
             )
         baseline_key = candidate_key = both[0]
-    return _aligned(baseline.scorer(baseline_key or candidate_key), candidate.scorer(candidate_key or baseline_key))
-
-
-def _aligned(baseline: Scorer, candidate: Scorer) -> Measure:
-    """One scorer whose values on one side happen to be only right and wrong is the same scorer."""
-    kinds = {baseline.kind, candidate.kind}
-    unit = all((scorer.low, scorer.high) == (0.0, 1.0) for scorer in (baseline, candidate))
-    if kinds == {Kind.BOOLEAN, Kind.NUMERIC} and unit and baseline.config == candidate.config:
-        baseline = dataclasses.replace(baseline, kind=Kind.NUMERIC)
-        candidate = dataclasses.replace(candidate, kind=Kind.NUMERIC)
-    return Measure(baseline, candidate)
+    return Measure(baseline.scorer(baseline_key or candidate_key), candidate.scorer(candidate_key or baseline_key))
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -208,12 +208,17 @@ def metric_of(scorer: Scorer) -> Metric:
     return Metric(scorer.key, scorer.name, scorer.kind, scorer.direction, scorer.low, scorer.high, scorer.unit)
 
 
+def _is_share(scorer: Scorer) -> bool:
+    """On the scale from 0 to 1 the kind is read off the values, and may differ between two files of one grader."""
+    return scorer.kind is not Kind.CATEGORICAL and (scorer.low, scorer.high) == (0.0, 1.0)
+
+
 def grader_identity(scorer: Scorer) -> str:
     """Content hash of all that is known of a grader: equal hash, same measurement."""
     known = {
         "key": scorer.key,
         "name": scorer.name,
-        "kind": scorer.kind.value,
+        "kind": "share" if _is_share(scorer) else scorer.kind.value,
         "direction": scorer.direction.value,
         "low": scorer.low,
         "high": scorer.high,

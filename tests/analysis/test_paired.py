@@ -338,13 +338,23 @@ def test_categories_show_distributions_and_changes() -> None:
     assert np.isnan(found.cases.delta).all()
 
 
+def test_a_share_that_happened_to_be_all_or_nothing_on_one_side_is_the_same_measurement() -> None:
+    cases = {f"case {number}": [number % 2] for number in range(30)}
+    partly = {name: [0.5 if number % 3 == 0 else values[0]] for number, (name, values) in enumerate(cases.items())}
+    found = compare(side(partly, measured=metric(Kind.NUMERIC, low=0, high=1)), side(cases)).result
+    assert found.withheld == ()
+    assert found.metric.kind is Kind.NUMERIC
+    assert found.quality.delta == pytest.approx(0.0)
+    assert [interval.method for interval in found.intervals][0] == "paired_t"
+
+
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
         ({"graded_by": grader("another/1")}, "different_grader"),
         ({"graded_by": grader(interpretation="mapping")}, "different_interpretation"),
         ({"measured": metric(direction=Direction.LOWER_IS_BETTER)}, "different_direction"),
-        ({"measured": metric(Kind.NUMERIC, low=0, high=1)}, "different_kind"),
+        ({"measured": metric(Kind.NUMERIC, low=0, high=5)}, "different_kind"),
         ({"measured": metric(low=0, high=2)}, "different_range"),
         ({"measured": metric(key="other")}, "different_metric"),
     ],
