@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
+from django.core.cache import cache
 from django.db import connection, models
 from django.db.models import Count, F
 
@@ -18,6 +19,9 @@ from runs.models import Answer, Attempt, Execution, Experiment, State
 from teams.access import Access
 from teams.models import Team
 
+FINISHED = (State.COMPLETED, State.FAILED, State.CANCELLED)
+WORTH_KEEPING = 2_000  # executions; fewer are counted faster than a cache in the database answers
+KEPT_SECONDS = 86_400  # long enough to spare a day's readers the count, short enough that nobody has to tidy up
 COMPARABLE = 50
 """How many experiments of the same dataset a page offers to compare with."""
 
@@ -85,18 +89,29 @@ class Tally:
 
 
 def tallies(experiments: Iterable[Experiment]) -> dict[UUID, Tally]:
-    """The tally of each experiment, in one query."""
-    ids = [experiment.pk for experiment in experiments]
-    counted: dict[UUID, list[tuple[Any, ...]]] = {pk: [] for pk in ids}
-    if not ids:
-        return {}
+    """The tally of each experiment. Large finished ones no longer change, so theirs are counted once and kept."""
+    rows = list(experiments)
+    keys = {f"tally.1.{row.pk}": row.pk for row in rows if row.state in FINISHED and row.planned >= WORTH_KEEPING}
+    found: dict[UUID, Tally] = {keys[key]: tally for key, tally in cache.get_many(keys).items()}
+    missing = [row for row in rows if row.pk not in found]
+    if missing:
+        counted = _count(missing)
+        kept = {key: counted[pk] for key, pk in keys.items() if pk in counted}
+        if kept:
+            cache.set_many(kept, KEPT_SECONDS)
+        found |= counted
+    return found
+
+
+def _count(experiments: list[Experiment]) -> dict[UUID, Tally]:
+    counted: dict[UUID, list[tuple[Any, ...]]] = {experiment.pk: [] for experiment in experiments}
     with connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT experiment_id, state, failure_kind, currency, cost_coverage, cost_basis, count(*), sum(cost_micros)
             FROM runs_execution WHERE experiment_id = ANY(%s) GROUP BY 1, 2, 3, 4, 5, 6
             """,
-            [ids],
+            [list(counted)],
         )
         for experiment, *rest in cursor.fetchall():
             counted[experiment].append(tuple(rest))

@@ -240,3 +240,10 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(cast, omar, made, her
         omar.get(f"/t/{cast.team.slug}/experiments/")
     with django_assert_max_num_queries(22):
         omar.get(here)
+
+
+def test_a_large_finished_experiment_is_counted_once(made, monkeypatch):
+    monkeypatch.setattr(queries, "WORTH_KEEPING", 1)
+    first = queries.tallies([made])
+    monkeypatch.setattr(queries, "_count", lambda rows: pytest.fail("counted again"))
+    assert queries.tallies([made]) == first
