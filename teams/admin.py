@@ -9,7 +9,7 @@ from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from teams import actions
 from teams.models import ApiToken, AuditEvent, Membership, Role, Team, User
@@ -86,7 +86,7 @@ class Teams(AnyAdmin):
         return int(team.member_count)  # type: ignore[attr-defined]  # annotated above
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        return super().get_form(request, obj, change=change, **kwargs) if change else NewTeam
+        return super().get_form(request, obj, change=change, **kwargs) if obj else NewTeam
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("slug", "created_at") if obj else ()
@@ -125,13 +125,18 @@ class Members(AnyAdmin):
         return ("team", "user") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Membership, form: Any, change: bool) -> None:
-        try:
-            kept = actions.set_role(access=None, team=obj.team, user=obj.user, role=obj.role, by=_operator(request))
-        except Refusal as refusal:
-            self.message_user(request, refusal.message, messages.ERROR)
-            return
+        kept = actions.set_role(access=None, team=obj.team, user=obj.user, role=obj.role, by=_operator(request))
         obj.pk = kept.pk
         obj._state.adding = False
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """A refusal is said on the form; nothing was changed by then."""
+        try:
+            shown: HttpResponse = super().changeform_view(request, *args, **kwargs)
+        except Refusal as refusal:
+            self.message_user(request, f"{refusal.message} {refusal.allowed}", messages.ERROR)
+            return HttpResponseRedirect(request.path)
+        return shown
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # an owner removes members; an operator closes accounts
