@@ -345,7 +345,7 @@ def test_a_share_that_happened_to_be_all_or_nothing_on_one_side_is_the_same_meas
     assert found.withheld == ()
     assert found.metric.kind is Kind.NUMERIC
     assert found.quality.delta == pytest.approx(0.0)
-    assert [interval.method for interval in found.intervals][0] == "paired_t"
+    assert found.intervals[0].method == "paired_t"
 
 
 @pytest.mark.parametrize(
