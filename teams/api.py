@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from typing import Any
 from urllib.parse import urlencode
 
@@ -96,7 +97,8 @@ def as_refusal(exception: Exception) -> Refusal | None:
         case exceptions.NotAcceptable():
             return Refusal("not_acceptable")
         case exceptions.Throttled():
-            return Refusal("too_many_requests")
+            wait = getattr(exception, "wait", None)
+            return Refusal("too_many_requests", **({"retry_after_seconds": math.ceil(wait)} if wait else {}))
         case RequestDataTooBig():
             return Refusal("body_too_large")
     return None
@@ -115,6 +117,8 @@ def refuse(exception: Exception, context: dict[str, Any]) -> Response:
         response["Allow"] = ", ".join(refusal.extra.get("allow", []))
     if refusal.status == 401:
         response["WWW-Authenticate"] = "Bearer"
+    if "retry_after_seconds" in refusal.extra:
+        response["Retry-After"] = str(refusal.extra["retry_after_seconds"])
     return response
 
 

@@ -78,7 +78,7 @@ class TokenRights(BasePermission):
     def has_permission(self, request: Request, view: APIView) -> bool:
         if request.auth is None:
             raise Refusal("not_authenticated")
-        method = request.method or ""
+        method = "GET" if request.method == "HEAD" else request.method or ""
         needed = cast(dict[str, tuple[Right, ...]], view.needed)  # type: ignore[attr-defined]
         if method not in needed:
             if method == "OPTIONS":

@@ -99,6 +99,10 @@ def test_another_method_is_a_405_that_lists_the_right_ones(api):
         assert "GET" in found["Allow"] and method.upper() not in found["Allow"]
 
 
+def test_a_head_request_is_answered_like_a_get(api):
+    assert (api.head("/api/v1/me").status_code, api.head("/api/v1/me").content) == (200, b"")
+
+
 def test_an_unknown_answer_or_body_type_is_a_406_or_415(api):
     error(api.get("/api/v1/datasets", headers={"Accept": "text/html"}), 406, "not_acceptable")
     error(api.post("/api/v1/echo", b"<a/>", content_type="text/xml"), 415, "unsupported_media_type")
@@ -118,6 +122,7 @@ def test_too_many_requests_are_a_429(api, monkeypatch):
     answers = [api.get("/api/v1/me") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     error(answers[2], 429, "too_many_requests")
+    assert int(answers[2]["Retry-After"]) >= 1
     cache.clear()
 
 
