@@ -171,7 +171,15 @@ def integration_checks(pairs: Callable[[], list[Pair]]) -> Iterator[Check]:
                 same = found == adjudicate(pair.case, pair.claim).to_dict()
                 check.ask(same and pair.name in agreed, f"{pair.name}: came back as {found}")
 
+        def notices(check: Check, adapter: str = adapter) -> None:
+            given = pairs()
+            wrong = given[0]._replace(expected="PARTIAL" if given[0].expected != "PARTIAL" else "ADMISSIBLE")
+            report = through_adapter(adapter, [wrong, *given[1:]])
+            seen = not report["consistent"] and report["agreed"] == sorted(pair.name for pair in given[1:])
+            check.ask(seen, f"{wrong.name} was expected as {wrong.expected}, and nothing was said")
+
         yield checked(f"frozen pairs through {adapter}", through)
+        yield checked(f"a wrong answer is seen by {adapter}", notices)
 
 
 def through_adapter(adapter: str, pairs: Sequence[Pair]) -> dict[str, Any]:

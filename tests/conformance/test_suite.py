@@ -106,7 +106,7 @@ def test_a_missing_adapter_is_a_failure_not_a_skip(adapter, framework):
         pytest.skip(f"{framework} is installed here")
     pair = frozen.Pair({"id": "c", "records": []}, "record", "ADMISSIBLE", "ours")
     checks = [check for check in suite.integration_checks(lambda: [pair]) if adapter in check.name]
-    assert [check.passed for check in checks] == [False]
+    assert [check.passed for check in checks] == [False, False]
     assert framework in checks[0].failures[0]
 
 
@@ -121,4 +121,5 @@ def test_a_wrong_answer_of_an_adapter_is_seen(monkeypatch):
         ({"faults": [], "agreed": [pair.name], "decisions": {pair.name: {**right, "case_id": "d"}}}, False),
     ]:
         monkeypatch.setattr(suite, "through_adapter", lambda adapter, given, report=report: report)
-        assert {check.passed for check in suite.integration_checks(lambda: [pair])} == {passes}
+        checks = [check for check in suite.integration_checks(lambda: [pair]) if check.name.startswith("frozen")]
+        assert {check.passed for check in checks} == {passes}
