@@ -38,6 +38,7 @@ from intake.readers.inspect_log import HEADER, JOURNAL, nan_is_missing
 
 PROG: Final = "evenhand inspect-claim"
 LIMITS: Final = Limits()
+LOOKED_AT: Final[tuple[str, ...]] = ("id", "epoch", "scores", "error", "invalidation", "limit")
 STATES: Final = [str(trust) for trust in Trust if trust is not Trust.UNDECLARED]
 
 
@@ -208,7 +209,7 @@ def _read_archive(path: str, name: str) -> Log:
     if member == JOURNAL:
         header["status"] = "started"
     names = sorted(one for one in archive.members if one.startswith("samples/"))
-    return Log(name, header, [_loads(data, one) for one, data in archive.stream(names)])
+    return Log(name, header, [_slim(_loads(data, one)) for one, data in archive.stream(names)])
 
 
 def _read_document(path: str, name: str) -> Log:
@@ -216,7 +217,14 @@ def _read_document(path: str, name: str) -> Log:
     samples = document.get("samples")
     if samples is not None and not (isinstance(samples, list) and all(isinstance(one, dict) for one in samples)):
         raise Unusable(f"{name}: samples: expected a list of objects")
-    return Log(name, {key: value for key, value in document.items() if key != "samples"}, samples)
+    header = {key: value for key, value in document.items() if key != "samples"}
+    return Log(name, header, None if samples is None else [_slim(one) for one in samples])
+
+
+def _slim(sample: dict[str, Any]) -> dict[str, Any]:
+    """What the mapping looks at: of whole conversations only whether they are there."""
+    found = {key: sample[key] for key in LOOKED_AT if key in sample}
+    return {**found, "messages": bool(sample.get("messages")), "events": bool(sample.get("events"))}
 
 
 def _loads(data: bytes, place: str) -> dict[str, Any]:
