@@ -155,6 +155,8 @@ STORAGES = {
 }
 MAX_UPLOAD_BYTES = int(os.environ.get("MAX_UPLOAD_BYTES", str(64 * 1024 * 1024)))
 MAX_UPLOAD_FILES = 50
+MAX_REQUEST_BYTES = int(os.environ.get("MAX_REQUEST_BYTES", str(512 * 1024 * 1024)))  # all files of one upload
+FILE_UPLOAD_HANDLERS = ["intake.uploading.BoundedUploadHandler"]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2_621_440
 FILE_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 

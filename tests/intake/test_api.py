@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
 
 from intake.models import Import, ImportState, Mapping
 from runs.models import Experiment
@@ -170,3 +171,13 @@ def test_rights(cast, api_client, api, put):
         foreign = cleo.get(address)
         assert error(foreign, 404) == error(missing, 404)
     assert error(cleo.post(f"{URL}/{row_id}/confirm", "{}", content_type="application/json"), 404)[0] == "not_found"
+
+
+def test_a_body_is_bounded_before_anybody_is_known(api, settings):
+    """The CSRF check parses a form before the door is reached; what it parses has a bound of its own."""
+    settings.MAX_REQUEST_BYTES = 500
+    assert error(send(api, b"x" * 1000), 413)[0] == "body_too_large"
+    stranger = Client(enforce_csrf_checks=True)
+    stranger.cookies["csrftoken"] = "a" * 32
+    answer = stranger.post("/t/support/imports/new/", {"files": [SimpleUploadedFile("a.csv", b"x" * 1000)]})
+    assert answer.status_code == 413
