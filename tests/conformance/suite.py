@@ -223,7 +223,10 @@ def run(pairs: Callable[[], list[Pair]] = frozen.from_package) -> dict[str, Any]
         "policy_version": POLICY_VERSION,
         "table_sha256": policy.table_digest(),
         **{
-            name: {"passed": all(check.passed for check in checks), "checks": [check.to_dict() for check in checks]}
+            name: {
+                "passed": bool(checks) and all(check.passed for check in checks),
+                "checks": [check.to_dict() for check in checks],
+            }
             for name, checks in metrics.items()
         },
     }
