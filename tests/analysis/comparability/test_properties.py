@@ -75,7 +75,7 @@ def test_another_record_never_improves_a_verdict(records, more):
     assert set(before["violated_conditions"]) <= set(after["violated_conditions"])
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=500, deadline=None)
 @given(GROUPS, ASKED)
 def test_the_page_says_the_same(records, claim):
     found = decide(records, claim)
@@ -85,7 +85,7 @@ def test_the_page_says_the_same(records, claim):
     assert VALID.is_valid(found)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(GROUPS)
 def test_our_own_words_are_english(records):
     plain = [{**record, "task_id": "t", "harness": "h", "model": "m"} for record in records]
@@ -96,7 +96,7 @@ def test_our_own_words_are_english(records):
         assert json.dumps(decide(plain, claim), ensure_ascii=False).isascii()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(GROUPS, ASKED, st.integers(1, 9))
 def test_repetitions_are_not_read(records, claim, count):
     assert decide([{**record, "repetition_count": count} for record in records], claim) == decide(records, claim)
