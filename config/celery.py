@@ -25,3 +25,4 @@ app.conf.update(
     },
 )
 app.autodiscover_tasks()
+app.set_default()  # also in the threads of the web server, which has no current application of its own
