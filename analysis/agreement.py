@@ -16,18 +16,23 @@ from numpy.typing import NDArray
 
 from analysis.intervals import Z95, Limits, wilson
 
+ROUNDING = 1e-7  # the square root of what rounding leaves of a variance that is zero
+
 type Ratings = NDArray[np.float64]
 type Level = Literal["nominal", "ordinal", "interval"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Cohen's kappa with its asymptotic 95 % limits, held inside -1 and 1. `error` is the standard error."""
+    """Cohen's kappa with its large-sample standard error and 95 % limits, held inside -1 and 1.
+
+    No limits where the error is zero (all agree): a width of zero would claim a certainty that no
+    sample gives. Below 100 cases they are too narrow (`docs/coverage.md`).
+    """
 
     value: float
     error: float
-    low: float
-    high: float
+    limits: Limits | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +134,9 @@ def cohen_kappa(first: Ratings, second: Ratings) -> Kappa | None:
     differed = (1 - kappa) ** 2 * float((table * crossed**2).sum() - (same * np.diag(crossed) ** 2).sum())
     excess = (kappa - by_chance * (1 - kappa)) ** 2
     error = math.sqrt(max(0.0, agreed + differed - excess) / len(first)) / (1 - by_chance)
-    return Kappa(kappa, error, max(-1.0, kappa - Z95 * error), min(1.0, kappa + Z95 * error))
+    if error < ROUNDING:
+        return Kappa(kappa, 0.0, None)
+    return Kappa(kappa, error, Limits(max(-1.0, kappa - Z95 * error), min(1.0, kappa + Z95 * error)))
 
 
 def gwet_ac1(first: Ratings, second: Ratings, categories: int | None = None) -> float | None:

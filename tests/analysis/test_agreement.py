@@ -75,8 +75,10 @@ def test_kappa_is_symmetric_and_inside_its_scale() -> None:
     assert there.error == pytest.approx(back.error, abs=1e-12)
     opposite = agreement.cohen_kappa(np.array([0.0, 1, 0, 1]), np.array([1.0, 0, 1, 0]))
     assert opposite is not None
-    assert opposite.value == -1
-    assert opposite.low == -1
+    assert (opposite.value, opposite.limits) == (-1, None)
+    whole = agreement.cohen_kappa(np.array([0.0, 1, 0, 1]), np.array([0.0, 1, 0, 1]))
+    assert whole is not None
+    assert (whole.value, whole.limits) == (1, None)
 
 
 @pytest.mark.parametrize(("rate", "errors", "corrected"), [(0.05, (0.9, 0.9), 0.0), (1, (0.9, 0.9), 1.0)])

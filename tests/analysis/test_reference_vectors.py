@@ -340,8 +340,9 @@ class TestVectors:
         assert found.kappa is not None
         assert found.kappa.value == close(vector, "cohen_kappa")
         assert found.kappa.error == close(vector, "kappa_se")
-        assert found.kappa.low == close(vector, "kappa_low")
-        assert found.kappa.high == pytest.approx(min(1, expected["kappa_upp"]), abs=vector["tolerance"])
+        assert found.kappa.limits is not None
+        assert found.kappa.limits.low == close(vector, "kappa_low")
+        assert found.kappa.limits.high == pytest.approx(min(1, expected["kappa_upp"]), abs=vector["tolerance"])
         assert found.ac1 == close(vector, "gwet_ac1")
         assert found.alpha == close(vector, "krippendorff_nominal")
         if "krippendorff_ordinal" in expected:
