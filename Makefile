@@ -9,10 +9,10 @@ production := env -u EVENHAND_EMBEDDED -u EVENHAND_VAR -u DEBUG \
 	ALLOWED_HOSTS=evenhand.example.org PUBLIC_URL=https://evenhand.example.org \
 	SECRET_KEY="$$($(python) -c 'import secrets; print(secrets.token_urlsafe(60))')"
 
-.PHONY: help run test check fix bench clean setup
+.PHONY: help run test check fix bench coverage-check conformance clean setup
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Make the virtual environment and install the locked packages
 	@./tools/setup.sh
@@ -41,6 +41,15 @@ fix: setup ## Let the tools repair what they can
 
 bench: setup ## Measure speed and memory
 	@exec $(embedded) run --test -- $(python) -m tests.bench $(ARGS)
+
+coverage-check: setup ## Measure how well the intervals and tests hold; writes docs/coverage.md (ARGS="--datasets 200")
+	@$(python) -m tests.coverage $(ARGS)
+
+conformance: setup ## Check the verdict against the published tool and both adapters
+	@test -x .venv-conformance/bin/python || $(python) -m venv .venv-conformance
+	@.venv-conformance/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements-conformance.lock
+	@exec .venv-conformance/bin/python -m tests.conformance
 
 clean: ## Remove the virtual environment and all data, after asking
 	@./tools/clean.sh

@@ -21,7 +21,7 @@ from analysis.observations import Generation, Outcome
 from analysis.paired import compare as compare_sides
 from analysis.refusals import Refused
 from analysis.results import plain
-from cli import gate, render, sources
+from cli import adjudicate, gate, inspect_claim, render, sources
 from cli.client import Api
 from cli.sources import Source
 from intake.readers import Execution, Limits, Mapping, Recognised, Rejected, Run, Scorer, settled
@@ -36,6 +36,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+adjudicate.register(app)
+inspect_claim.register(app)
 
 SHOWN_REJECTED = 20
 
@@ -187,7 +190,7 @@ def list_mappings(
 
 def run() -> None:
     """The entry point of the `evenhand` command."""
-    app()
+    app(prog_name="evenhand")
 
 
 # --- comparing files

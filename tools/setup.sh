@@ -43,3 +43,13 @@ if [ "$(cat .venv/installed-lock 2>/dev/null || true)" != "$lock" ]; then
     fi
     echo "$lock" >.venv/installed-lock
 fi
+
+# The evenhand command, callable from any folder; the project itself is not packaged.
+if ! [ -x .venv/bin/evenhand ]; then
+    cat >.venv/bin/evenhand <<'SCRIPT'
+#!/bin/sh
+venv=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
+PYTHONPATH=$(dirname "$venv")${PYTHONPATH:+:$PYTHONPATH} exec "$venv/bin/python" -m cli.main "$@"
+SCRIPT
+    chmod +x .venv/bin/evenhand
+fi
