@@ -15,9 +15,11 @@ from comparisons.cases import CaseRow, CaseSide
 from comparisons.lenses.paired import Paired
 from teams import figures
 
+LONGEST_CUE = 14
 LOUD = ("small_sample", "methods_disagree", "generation_gap", "no_variation")
 """Notices that stand open on the page; the others wait under one line."""
-MODEL_FACTS = {"model"}
+MODEL_FACTS = {"model", "subject"}
+"""What is compared: that it differs is the question, not a caution."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
     delta = result.quality.delta
     if delta is None or not result.intervals:
         return None
+    candidate, baseline = _cue_names(result)
     return charts.interval(
         [
             charts.Range(
@@ -76,13 +79,15 @@ def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
         scale=scale(result),
         unit=unit(result),
         better=better(result),
-        candidate=_short(result.candidate.label),
-        baseline=_short(result.baseline.label),
+        candidate=candidate,
+        baseline=baseline,
     )
 
 
-def _short(label: str) -> str:
-    return label if len(label) <= 24 else f"{label[:23]}\N{HORIZONTAL ELLIPSIS}"
+def _cue_names(result: PairedResult) -> tuple[str, str]:
+    """Names at the ends of the picture: the labels where both fit on a narrow screen, else the roles."""
+    labels = result.candidate.label, result.baseline.label
+    return labels if max(map(len, labels)) <= LONGEST_CUE else ("candidate", "baseline")
 
 
 def _capital(text: str) -> str:
