@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from analysis.columns import digest_order
 from analysis.observations import Arm
 from runs.models import ArmColumns, Experiment
+from teams.bulk import hashed_joins
 
 LAYOUT = 1
 ID_BYTES = 16
@@ -47,7 +48,7 @@ class FrozenArm:
 
 def freeze(experiment: Experiment) -> ArmColumns:
     """Read an experiment's executions and keep them as columns. Called once, before it is completed."""
-    with connection.cursor() as cursor:
+    with hashed_joins(), connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT i.source_digest, r.content_digest, r.id, e.repetition, e.state, e.failure_kind,

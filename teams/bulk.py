@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
@@ -31,6 +32,21 @@ def next_ids(model: type[models.Model], count: int) -> list[int]:
             [model._meta.db_table, column(model, "id"), count],
         )
         return [row[0] for row in cursor.fetchall()]
+
+
+@contextmanager
+def hashed_joins() -> Iterator[None]:
+    """Joins in the caller's transaction without nested loops.
+
+    What a transaction wrote itself is not in the planner's statistics: after an import that was rolled
+    back they can say "empty", and nested loops over what is believed to be one row take quadratic time.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('enable_nestloop'), set_config('enable_nestloop', 'off', true)")
+        before = cursor.fetchone()
+        assert before is not None
+        yield
+        cursor.execute("SELECT set_config('enable_nestloop', %s, true)", [before[0]])
 
 
 def lock_number(*parts: object) -> int:
