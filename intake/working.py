@@ -22,6 +22,7 @@ from celery import current_app
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.connection import ConnectionProxy
 from psycopg.types.json import Jsonb
 
 from analysis.refusals import Refused
@@ -149,11 +150,15 @@ def _release(taken: Claim) -> None:
 
 
 class Progress:
-    """Tells how far the work is and renews the lease, about once a second, on a connection of its own."""
+    """Tells how far the work is and renews the lease, about once a second.
+
+    On a connection of its own everybody sees it at once; on the work's own one it stands or falls with the work.
+    """
 
     def __init__(self, taken: Claim, own_connection: bool) -> None:
         self._taken = taken
-        self._side: BaseDatabaseWrapper | None = connection.copy() if own_connection else None
+        self._own = own_connection
+        self._side: BaseDatabaseWrapper | ConnectionProxy = connection.copy() if own_connection else connection
         self._started = self._told = time.monotonic()
 
     def __call__(self, done: int) -> None:
@@ -163,8 +168,6 @@ class Progress:
         self._told = now
         if now - self._started > MOST_SECONDS:
             raise Refusal("import_takes_too_long")
-        if self._side is None:
-            return
         with self._side.cursor() as cursor:
             cursor.execute(
                 """
@@ -177,7 +180,7 @@ class Progress:
                 raise Lost
 
     def close(self) -> None:
-        if self._side is not None:
+        if self._own:
             self._side.close()
 
 
