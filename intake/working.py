@@ -20,9 +20,8 @@ from uuid import UUID
 
 from celery import current_app
 from django.conf import settings
-from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db import InterfaceError, OperationalError, connection, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.utils.connection import ConnectionProxy
 from psycopg.types.json import Jsonb
 
 from analysis.refusals import Refused
@@ -158,7 +157,7 @@ class Progress:
     def __init__(self, taken: Claim, own_connection: bool) -> None:
         self._taken = taken
         self._own = own_connection
-        self._side: BaseDatabaseWrapper | ConnectionProxy = connection.copy() if own_connection else connection
+        self._side: BaseDatabaseWrapper = connection.copy() if own_connection else connections[connection.alias]
         self._started = self._told = time.monotonic()
 
     def __call__(self, done: int) -> None:
