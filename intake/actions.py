@@ -293,16 +293,7 @@ def discard(*, access: Access, row: Import) -> None:
             )
             if cursor.rowcount != 1:
                 raise Refusal("import_state_changed", "A written import stays; its experiments can be archived.")
-        working.forget_rejected(row)
-        ImportText.objects.filter(owner=row).update(
-            runs=[], notes=[], suggestion=None, labels={}, cases=b"", refusal_message="", refusal_place=""
-        )
-        files = ImportFile.objects.filter(owner=row)
-        ImportFileName.objects.filter(file__owner=row, availability=Availability.AVAILABLE).update(
-            name=None, availability=Availability.DELETED
-        )
-        digests = list(files.values_list("sha256", flat=True))
-        files.update(kept=False)
+        digests = working.forget(row.pk, Availability.DELETED)
         audit.record("import.discarded", team=access.team, by=access.user, object_type="import", object_id=row.pk)
         transaction.on_commit(lambda: [working.drop_unused(digest) for digest in digests])
     row.refresh_from_db()

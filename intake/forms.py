@@ -99,13 +99,18 @@ class ConfirmForm(forms.Form):
                 label=f"Label of run {run.position + 1}",
                 error_messages={"required": "Every run needs a label."},
                 widget=forms.TextInput(
-                    attrs={"aria-label": f"Label of run {run.position + 1}", "autocomplete": "off", "size": 42}
+                    attrs={
+                        "aria-label": f"Label of run {run.position + 1}",
+                        "autocomplete": "off",
+                        "size": 32,
+                        "dir": "auto",
+                    }
                 ),
             )
         if row.rejected:
-            rows = "row" if row.rejected == 1 else "rows"
+            rows = "rejected row" if row.rejected == 1 else f"{row.rejected:,} rejected rows"
             self.fields["accept_rejected"] = forms.BooleanField(
-                label=f"Leave out the {row.rejected:,} rejected {rows}",
+                label=f"Leave out the {rows}",
                 error_messages={"required": "Rows would be left out. Confirm it here, or correct the file."},
             )
         else:

@@ -28,12 +28,13 @@ from analysis.refusals import Refused
 from datasets.actions import dataset_named
 from intake import examining, storage, writing
 from intake.examining import Tick
-from intake.models import Import, ImportFile, ImportState, ImportText, RejectedRow, RejectedText
+from intake.models import Import, ImportFile, ImportFileName, ImportState, ImportText, RejectedRow, RejectedText
 from intake.readers import Limits, NamedFile, Recognised, Rejected, mapping, recognise
 from teams import audit
 from teams.access import Access, current_access
 from teams.bulk import copy_rows, database_now, lock, next_ids, try_lock
 from teams.permissions import IMPORT_RIGHTS
+from teams.records import Availability
 from teams.refusals import Refusal
 
 log = logging.getLogger(__name__)
@@ -362,7 +363,7 @@ class _Rejects:
         self._row = row
         self._number = 0
         self._waiting: list[tuple[int, int, Rejected]] = []
-        forget_rejected(row)
+        forget_rejected(row.pk)
 
     def add(self, run: int, rejected: Rejected) -> None:
         self._number += 1
@@ -393,13 +394,27 @@ class _Rejects:
         self._waiting.clear()
 
 
-def forget_rejected(row: Import) -> None:
+def forget_rejected(import_id: UUID) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "DELETE FROM intake_rejectedtext USING intake_rejectedrow r WHERE row_id = r.id AND r.owner_id = %s",
-            [row.pk],
+            [import_id],
         )
-        cursor.execute("DELETE FROM intake_rejectedrow WHERE owner_id = %s", [row.pk])
+        cursor.execute("DELETE FROM intake_rejectedrow WHERE owner_id = %s", [import_id])
+
+
+def forget(import_id: UUID, why: Availability) -> list[str]:
+    """Take away everything that an unwritten import says about content; returns the digests of its files."""
+    forget_rejected(import_id)
+    ImportText.objects.filter(owner=import_id).update(
+        runs=[], notes=[], suggestion=None, labels={}, cases=b"", refusal_message="", refusal_place=""
+    )
+    ImportFileName.objects.filter(file__owner=import_id, availability=Availability.AVAILABLE).update(
+        name=None, availability=why
+    )
+    files = ImportFile.objects.filter(owner=import_id)
+    files.update(kept=False)
+    return list(files.values_list("sha256", flat=True))
 
 
 def put(taken: Claim, tick: Tick) -> None:
@@ -524,7 +539,10 @@ def bounded_memory() -> Iterator[None]:
 
 
 def expire() -> int:
-    """Take away the bytes of ended imports after their retention, and whatever no import names."""
+    """After the retention: the bytes of ended imports go, and with those never written all that was read from them.
+
+    An import that nobody confirmed for so long is discarded. Bytes that no import names go after a day.
+    """
     days = settings.UPLOAD_RETENTION_DAYS
     with transaction.atomic():
         if not try_lock("expire uploads"):
@@ -532,14 +550,27 @@ def expire() -> int:
         with connection.cursor() as cursor:
             cursor.execute(
                 """
+                UPDATE intake_import
+                SET state = 'cancelled', epoch = epoch + 1, summary = NULL, rejected = 0,
+                    finished_at = clock_timestamp() - make_interval(days => %s)
+                WHERE state IN ('needs_mapping', 'ready')
+                  AND created_at < clock_timestamp() - make_interval(days => %s)
+                """,
+                [days, days],
+            )
+            cursor.execute(
+                """
                 UPDATE intake_importfile f SET kept = false FROM intake_import i
                 WHERE i.id = f.owner_id AND f.kept AND i.state IN ('completed', 'refused', 'cancelled')
-                  AND coalesce(i.finished_at, i.created_at) < clock_timestamp() - make_interval(days => %s)
-                RETURNING f.sha256
+                  AND coalesce(i.finished_at, i.created_at) <= clock_timestamp() - make_interval(days => %s)
+                RETURNING f.sha256, i.id, i.state
                 """,
                 [days],
             )
-            ended = {row[0] for row in cursor.fetchall()}
+            rows = cursor.fetchall()
+        ended = {sha256 for sha256, _, _ in rows}
+        for import_id in {import_id for _, import_id, state in rows if state != ImportState.COMPLETED}:
+            forget(import_id, Availability.EXPIRED)
     dropped = 0
     for path in storage.left_over(time.time() - 24 * 3600):
         if drop_unused(path.name):

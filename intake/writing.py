@@ -80,7 +80,7 @@ class _Run:
     manifest: list[tuple[bytes, bytes, int]] = field(default_factory=list)
     rejected: int = 0
     duplicates: int = 0
-    repetitions: int = 1
+    repetitions: set[int] = field(default_factory=set)
 
 
 def write(
@@ -179,7 +179,7 @@ def _write_chunk(chunk: tuple[Execution, ...], state: _Run, dataset: Dataset, ac
     ids = next_ids(ExecutionRow, len(chunk))
     for source, entry in zip(sources, chunk, strict=True):
         state.manifest.append((source, state.cases[source].content_digest, entry.repetition))
-        state.repetitions = max(state.repetitions, entry.repetition)
+        state.repetitions.add(entry.repetition)
     copy_rows(
         ExecutionRow,
         EXECUTION,
@@ -271,7 +271,7 @@ def _finish(
         number=runs.next_number(access.team),
         version=version,
         subject=subject,
-        repetitions=state.repetitions,
+        repetitions=len(state.repetitions),
         origin=Origin.IMPORT,
         trust=owner.trust,
         state=State.RUNNING,

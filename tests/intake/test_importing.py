@@ -50,6 +50,13 @@ def test_rows_become_evidence(bring, put):
     assert Judgment.objects.filter(outcome=Outcome.SCORED, grading_pass__experiment=experiment).count() == 9
 
 
+def test_repetitions_are_counted_wherever_they_begin(bring, put):
+    entries = [{**row, "rep": row["rep"] - 1} for row in rows(repetitions=3)]
+    [experiment] = experiments(bring(put("a.jsonl", entries), mapping=LONG))
+    assert experiment.repetitions == 3
+    assert sorted(set(Execution.objects.values_list("repetition", flat=True))) == [0, 1, 2]
+
+
 def test_a_version_lists_its_cases_by_digest_and_is_used_again(bring, put):
     [one] = experiments(bring(put("a.jsonl", rows("m1")), mapping=LONG))
     [other] = experiments(bring(put("b.jsonl", list(reversed(rows("m2")))), mapping=LONG))

@@ -272,6 +272,25 @@ def test_retention_takes_bytes_that_nobody_names(cast, upload, put):
     assert not stray.exists()
 
 
+def test_an_import_that_nobody_confirmed_expires(cast, upload, bring, put, settings):
+    from intake.models import ImportText
+
+    waiting = upload(put("a.jsonl", [*rows(), rows()[0]]), mapping=LONG)
+    working.advance(waiting.pk)
+    written = bring(put("b.jsonl", rows("m2")), mapping=LONG)
+    assert working.expire() == 0
+    settings.UPLOAD_RETENTION_DAYS = -1
+    assert working.expire() == 2
+    waiting.refresh_from_db()
+    assert waiting.state == ImportState.CANCELLED
+    assert ImportText.objects.get(owner=waiting).runs == []
+    name = waiting.importfile_set.get().importfilename
+    assert (name.name, name.availability) == (None, "expired")
+    assert written.importfile_set.get().importfilename.name == "b.jsonl"
+    assert not written.importfile_set.get().kept
+    assert Execution.objects.count() == 6
+
+
 def test_files_that_are_gone_are_said(cast, upload, put):
     from intake import storage
 
