@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.test import Client
 
 from teams import actions
@@ -24,6 +25,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared evidence folder does not lie beside the project")
     return SHARED
+
+
+@pytest.fixture(scope="session", autouse=True)
+def place_of_static_files():
+    """WhiteNoise warns where the folder is missing, and a fresh clone has collected nothing yet."""
+    Path(django_settings.STATIC_ROOT).mkdir(parents=True, exist_ok=True)
 
 
 @pytest.fixture(autouse=True)
