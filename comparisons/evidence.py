@@ -6,7 +6,6 @@ queries whatever the number of cases. What is immutable stays on a shelf of the 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,6 +30,7 @@ from analysis.observations import (
     Side,
     Spend,
 )
+from analysis.spend import CostGroup, fold
 from comparisons.selection import Chosen, Resolved
 from comparisons.shelf import Shelf
 from grading import columns as series_columns
@@ -413,45 +413,8 @@ def spends(resolved: Resolved) -> tuple[Spend, Spend]:
             for pk, *group in cursor.fetchall():
                 groups[pk].append((group[0], group[1], group[2], group[3], int(group[4])))
         for pk in missing:
-            folded = fold(groups[pk])
+            folded = fold(CostGroup(a, b, CostCoverage(c), n, micros) for a, b, c, n, micros in groups[pk])
             found[pk] = folded
             if (key := keys[pk]) is not None:
                 _spends.put(key, folded, 500)
     return found[resolved.candidate.experiment.pk], found[resolved.baseline.experiment.pk]
-
-
-def fold(groups: Iterable[tuple[str, str, int, int, int]]) -> Spend:
-    """(currency, basis, coverage, facts, micros) groups as one spend.
-
-    Complete only where every fact is. Amounts of a second currency cannot be added: the currency with
-    the most priced facts is summed, and the spend is partial.
-    """
-    known: Counter[str] = Counter()
-    priced_by: Counter[str] = Counter()
-    bases: set[str] = set()
-    facts = priced = 0
-    partial = False
-    for currency, basis, coverage_, count, micros in groups:
-        facts += count
-        if coverage_ == CostCoverage.NONE:
-            continue
-        known[currency] += micros
-        priced_by[currency] += count
-        bases.add(basis)
-        if coverage_ == CostCoverage.COMPLETE:
-            priced += count
-        else:
-            partial = True
-    if not known:
-        return Spend(0, CostCoverage.NONE, "not reported", "", facts, 0)
-    currency = min(known, key=lambda name: (-priced_by[name], name))
-    complete = priced == facts and not partial and len(known) == 1
-    basis = "; ".join(sorted(bases)) + ("; several currencies" if len(known) > 1 else "")
-    return Spend(
-        known_micros=known[currency],
-        coverage=CostCoverage.COMPLETE if complete else CostCoverage.PARTIAL,
-        basis=basis,
-        currency=currency,
-        facts=facts,
-        priced=priced,
-    )

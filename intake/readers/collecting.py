@@ -24,6 +24,7 @@ from analysis.observations import (
     source_digest,
 )
 from analysis.refusals import Refused
+from analysis.spend import CostGroup, fold
 from intake.readers.records import Case, Execution, Rejected, Run, RunFacts, Score, Scorer
 
 ENDED = frozenset({Outcome.SCORED, Outcome.ABSTAINED, Outcome.NOT_APPLICABLE, Outcome.GRADER_ERROR})
@@ -92,6 +93,8 @@ class Facts:
     latency_ms: float | None
     cost_micros: int | None
     coverage: CostCoverage
+    basis: str
+    currency: str
     scores: dict[str, Score]
 
 
@@ -124,15 +127,14 @@ class Collected:
         scorer = self.scorer(by) if isinstance(by, str) else by
         arm, series = build_side_columns(self._columns(scorer))
         completed = [row for row in self.rows if row.generation is Generation.COMPLETED]
-        keys = [entry.key for entry in self.facts.scorers]
-        ended = sum(entry in row.scores and row.scores[entry].outcome in ENDED for row in completed for entry in keys)
+        ended = sum(scorer.key in row.scores and row.scores[scorer.key].outcome in ENDED for row in completed)
         return Side(
             label=label or self.facts.arm,
             metric=metric_of(scorer),
             grader=Grader(name=scorer.name, version=1, identity=grader_identity(scorer)),
             arm=arm,
             series=series,
-            pass_expected=len(completed) * len(keys),
+            pass_expected=len(completed),  # an import makes one pass of each scorer
             pass_completed=ended,
             pass_waiting=0,
             spend=self._spend(),
@@ -159,17 +161,17 @@ class Collected:
             )
 
     def _spend(self) -> Spend:
-        known = [row for row in self.rows if row.cost_micros is not None]
-        complete = len(known) == len(self.rows) and all(row.coverage is CostCoverage.COMPLETE for row in known)
-        coverage = CostCoverage.NONE if not known else CostCoverage.COMPLETE if complete else CostCoverage.PARTIAL
-        return Spend(
-            known_micros=sum(row.cost_micros or 0 for row in known),
-            coverage=coverage,
-            basis="reported" if known else "",
-            currency="USD",
-            facts=len(self.rows),
-            priced=len(known),
-        )
+        """Generation and every judgment, as the full-run spend of the same file once it is imported."""
+        facts = [
+            CostGroup(row.currency, row.basis, row.coverage, 1, row.cost_micros or 0)
+            for row in self.rows
+            if row.generation not in (Generation.PLANNED, Generation.BLOCKED)
+        ]
+        for row in self.rows:
+            for score in row.scores.values():
+                coverage = CostCoverage.NONE if score.cost_micros is None else CostCoverage.COMPLETE
+                facts.append(CostGroup(row.currency, "reported", coverage, 1, score.cost_micros or 0))
+        return fold(facts)
 
 
 def collect(run: Run, accept_rejected: bool = False) -> Collected:
@@ -197,6 +199,8 @@ def collect(run: Run, accept_rejected: bool = False) -> Collected:
                 latency_ms=entry.duration_ms,
                 cost_micros=entry.cost_micros,
                 coverage=coverage if known else CostCoverage.NONE,
+                basis=(entry.cost_basis or "reported")[:20],
+                currency=entry.currency,
                 scores=entry.scores,
             )
         )

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from analysis.observations import CostCoverage, FailureKind, Outcome
 from analysis.paired import compare as analyse
 from analysis.results import Change, plain
-from comparisons import evidence as loader
+from analysis.spend import CostGroup, fold
 from comparisons import kept
 from comparisons.lenses import paired as lens
 from comparisons.models import KeptResult
@@ -112,7 +112,7 @@ def test_a_pass_counts_all_its_graders_on_completed_answers(compare, cast):
     ],
 )
 def test_spend_folds_without_inventing(groups, known, coverage, priced):
-    spend = loader.fold(groups)
+    spend = fold(CostGroup(name, basis, CostCoverage(how), count, micros) for name, basis, how, count, micros in groups)
     assert (spend.known_micros, spend.coverage, spend.priced) == (known, coverage, priced)
 
 

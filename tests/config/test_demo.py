@@ -11,6 +11,7 @@ from django.db import connection
 from agents.models import Subject
 from analysis import paired
 from analysis.observations import CostCoverage
+from analysis.results import plain
 from comparisons.lenses import paired as paired_lens
 from comparisons.queries import newest_comparison
 from comparisons.selection import Asked, offer
@@ -200,9 +201,10 @@ def test_the_newest_comparison_is_the_candidate_against_the_baseline(loaded, arm
     assert shown.candidate.label == "helpdesk-assistant 2.0"
     assert shown.baseline.label == "helpdesk-assistant 1.3"
     of_files = compared(arms, "helpdesk-2.0.jsonl").result
-    assert shown.quality == of_files.quality
-    assert shown.intervals == of_files.intervals
-    assert shown.unmatched == of_files.unmatched
+    stored, read = plain(shown), plain(of_files)
+    for result in (stored, read):  # the store asks for more facts, which then read Unknown
+        del result["differences"], result["candidate"]["facts"], result["baseline"]["facts"]
+    assert stored == read
     assert shown.baseline.spend.coverage is CostCoverage.PARTIAL
 
 
