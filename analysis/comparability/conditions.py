@@ -113,7 +113,7 @@ _CONDITIONS: Final = (
         "Paired observations carry the same item revision.",
         "Some items were changed between the runs.",
         "Run the changed items again on both sides.",
-        "for items that did not change between the runs",
+        "with the items marked whose content was not captured, or has changed",
     ),
     Condition(
         "L3",
@@ -368,8 +368,9 @@ MATRIX: Final[dict[str, dict[str, Kind]]] = {
 SOFTENED: Final = {
     ("ext.evidence_readable", State.UNKNOWN): Kind.SPLIT,  # never captured, as usual for imported evidence
     ("ext.paired_share", State.VIOLATED): Kind.SPLIT,  # below the floor: true of the cases scored on both sides
+    ("ext.item_revisions_identical", State.UNKNOWN): Kind.SPLIT,  # paired by source id alone, and marked so
 }
-"""Where evidence is needed and this state of it only splits the claim."""
+"""Where this state of a condition only splits a claim that its kind would refuse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,7 +420,7 @@ CLAIMS: Final = {
             "paired_improvement",
             "Does the interval of the primary metric lie on the better side?",
             "The interval lies on the better side, does not, or it is not shown",
-            ("A winner for any other metric", "A recommendation"),
+            ("That the candidate is better on any other metric", "That the candidate should be chosen"),
         ),
         Claim(
             "non_inferiority",

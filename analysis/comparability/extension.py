@@ -262,7 +262,7 @@ def all_equal(condition: str, values: Mapping[str, Any], refs: Iterable[str] = (
 
 
 def _finding(kind: Kind, fact: Fact) -> Finding:
-    if kind is Kind.EVIDENCE:
+    if kind is not Kind.NOTE:
         kind = SOFTENED.get((fact.condition, fact.state), kind)
     refs = tuple(sorted(set(fact.refs)))
     if not refs and fact.state in (State.VIOLATED, State.UNKNOWN):
