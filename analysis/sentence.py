@@ -123,13 +123,27 @@ def finding(
     return Finding(kind, _difference(where, metric, candidate, delta, lead, certain=True), why)
 
 
+CERTAIN = "; the evidence puts the difference between "
+AS_OBSERVED = "As observed, not established: "
+
+
+def as_observed(found: Finding) -> tuple[Segment, ...]:
+    """The same sentence with the same figures where its claim may not be made: what was seen, and no more."""
+    if not any(segment.text == CERTAIN for segment in found.segments):
+        return found.segments  # it claims nothing
+    first, *rest = found.segments
+    start = first.text[:1].lower() + first.text[1:]
+    said = (Segment("; the interval runs between ") if one.text == CERTAIN else one for one in rest)
+    return (Segment(f"{AS_OBSERVED}{start}"), *said)
+
+
 def _difference(
     where: str, metric: Metric, candidate: str, delta: float, lead: Interval, *, certain: bool
 ) -> tuple[Segment, ...]:
     if certain:
         # Both ends have the sign of the difference: sizes read more easily, the smaller one first.
         low, high = sorted((abs(lead.low), abs(lead.high)))
-        sides = (Segment("; the evidence puts the difference between "), Segment(span(metric, low, high), True))
+        sides = (Segment(CERTAIN), Segment(span(metric, low, high), True))
     else:
         sides = (Segment("; the difference could lie between "), Segment(span(metric, lead.low, lead.high), True))
     if metric.kind is Kind.BOOLEAN:
