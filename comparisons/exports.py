@@ -14,7 +14,9 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from analysis.observations import CostCoverage
 from analysis.results import plain
 from comparisons.cases import CaseRow, CaseSide, Listing, Repetition, every_row, ordered, plain_row
+from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
+from comparisons.lenses.verdict import Verdicts
 from teams import csv_export
 from teams.access import Access
 
@@ -24,6 +26,8 @@ _SIDE_COLUMNS = (
     *("item_revision_id", "mean", "low", "high", "scored", "repetitions", "outcomes"),
     *("generation_cost_micros", "generation_cost_coverage"),
 )
+_VERDICT_COLUMNS = ("claim", "claim_verdict", "watermark")
+"""The same in every row, so that a row that is copied elsewhere still says what it may be used for."""
 _CONTENT_COLUMNS = ("title", "source_id", "tags", "content")
 
 
@@ -39,6 +43,7 @@ def head(paired: Paired) -> dict[str, Any]:
     return {
         "selection": {**selection.plain(), "fingerprint": selection.fingerprint},
         "result": plain(paired.result),
+        "verdict": verdict.verdicts(paired).to_dict(),
     }
 
 
@@ -69,12 +74,16 @@ def as_csv(paired: Paired, listing: Listing, access: Access) -> HttpResponseBase
         *(_CONTENT_COLUMNS if access.reads_content else ()),
         *(f"{side}_{column}" for side in ("candidate", "baseline") for column in _SIDE_COLUMNS),
         *("pairs", "delta", "change", *_FLAGS, "latency_delta_ms", "generation_cost_delta_micros"),
+        *_VERDICT_COLUMNS,
     ]
-    rows = (_csv_row(row, content=access.reads_content) for row in every_row(paired, ordered(paired, listing), access))
+    said = verdict.verdicts(paired)
+    rows = (
+        _csv_row(row, said, content=access.reads_content) for row in every_row(paired, ordered(paired, listing), access)
+    )
     return csv_export.response(name_of(paired), columns, rows)
 
 
-def _csv_row(row: CaseRow, *, content: bool) -> Iterator[Any]:
+def _csv_row(row: CaseRow, said: Verdicts, *, content: bool) -> Iterator[Any]:
     yield row.item
     if content:
         text = row.text
@@ -90,6 +99,9 @@ def _csv_row(row: CaseRow, *, content: bool) -> Iterator[Any]:
         yield getattr(row, flag)
     yield row.latency_delta_ms
     yield row.cost_delta_micros
+    yield said.headline_claim.claim
+    yield str(said.headline_claim.final)
+    yield said.watermark
 
 
 def _said(one: Repetition) -> str:

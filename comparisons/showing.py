@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis import sentence
+from analysis.comparability.conditions import CLAIMS, CONDITIONS, State
+from analysis.comparability.policy import Admissibility, identifier
 from analysis.observations import CostCoverage, Direction, Kind, Spend
 from analysis.results import Change, GraderCoverage, Notice, PairedResult, SideResult
 from comparisons import charts
 from comparisons.cases import CaseRow, CaseSide
+from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
+from comparisons.lenses.verdict import Judged, Verdicts
 from teams import figures
 
 LONGEST_CUE = 14
@@ -115,9 +119,8 @@ _FINDINGS = {
 }
 
 
-def chips(result: PairedResult, tab: dict[str, str]) -> list[Chip]:
-    text, kind = _FINDINGS[result.finding.kind]
-    found = [Chip(text, kind, tab["details"])]
+def chips(result: PairedResult, said: Verdicts, tab: dict[str, str]) -> list[Chip]:
+    found = [_finding_chip(result, said, tab["details"])]
     adequacy = result.adequacy
     if adequacy is not None and adequacy.mde is not None and adequacy.verdict != "insufficient":
         size = sentence.amount(result.metric, adequacy.mde)
@@ -127,14 +130,25 @@ def chips(result: PairedResult, tab: dict[str, str]) -> list[Chip]:
             target = sentence.amount(result.metric, adequacy.target)
             found.append(Chip(f"Detects {size} or more, not {target}", "warn", tab["details"]))
     differing, unknown, model = changed(result)
+    parts = []
     if differing:
         beyond = " beyond the model" if model else ""
-        found.append(
-            Chip(f"{_things(differing)} differ{'s' if differing == 1 else ''}{beyond}", "warn", tab["changed"])
-        )
+        parts.append(f"{_things(differing)} differ{'s' if differing == 1 else ''}{beyond}")
     if unknown:
-        found.append(Chip(f"{unknown} fact{'s' if unknown > 1 else ''} unknown", "", tab["changed"]))
+        parts.append(f"{unknown} unknown" if parts else f"{unknown} fact{'s' if unknown > 1 else ''} unknown")
+    if parts:
+        found.append(Chip(", ".join(parts), "warn" if differing else "", tab["changed"]))
     return found
+
+
+def _finding_chip(result: PairedResult, said: Verdicts, href: str) -> Chip:
+    """The label of the finding. Where its claim is limited or refused it is the watermark, and nothing is resolved."""
+    text, kind = _FINDINGS[result.finding.kind]
+    if not said.watermark:
+        return Chip(text, kind, href)
+    refused = said.headline_claim.final is not Admissibility.PARTIAL
+    seen = text.replace("Resolved: ", "observed " if refused else "").lower()
+    return Chip(f"{said.watermark}: {seen}", "warn", "#may-say")
 
 
 def _things(count: int) -> str:
@@ -154,6 +168,147 @@ def loud_notices(result: PairedResult) -> list[Notice]:
 
 def quiet_notices(result: PairedResult) -> list[Notice]:
     return [notice for notice in result.notices if notice.code not in LOUD]
+
+
+# --- what may be said ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ShownCondition:
+    """A condition that stands against some claim: how, with which figures, where it is seen, what repairs it."""
+
+    id: str
+    text: str
+    figures: str
+    state: str
+    repair: str
+    href: str
+    """Empty where nothing exists that could be shown."""
+    claims: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShownVerdict:
+    """The panel "What may be said"."""
+
+    chips: list[Chip]
+    may: list[tuple[str, str, str]]
+    """(claim in a word, sentence, what limits it)."""
+    may_not: list[tuple[str, str]]
+    """(claim in a word, sentence)."""
+    untold: list[tuple[str, str]]
+    conditions: list[ShownCondition]
+    policy: str
+
+
+def shown_verdict(said: Verdicts, tab: dict[str, str]) -> ShownVerdict:
+    by = {final: [one for one in said.claims if one.final is final] for final in Admissibility}
+    may = [*by[Admissibility.ADMISSIBLE], *by[Admissibility.PARTIAL]]
+    refused, untold = by[Admissibility.INADMISSIBLE], by[Admissibility.INCONCLUSIVE]
+    chips_ = [
+        Chip(_claims(by[Admissibility.ADMISSIBLE], "holds", "hold"), "good"),
+        Chip(_claims(by[Admissibility.PARTIAL], "holds only with limits", "hold only with limits")),
+        Chip(_claims(refused, "may not be made", "may not be made"), "bad"),
+        Chip(_claims(untold, "cannot be told", "cannot be told"), "warn"),
+    ]
+    forbidden: dict[str, str] = {CLAIMS[_name(one)].says: one.short for one in refused}
+    for one in said.claims:
+        if one in may:
+            for text in CLAIMS[_name(one)].never:
+                forbidden.setdefault(text, one.short)
+    return ShownVerdict(
+        chips=[chip for chip in chips_ if chip.text],
+        may=[(one.short, *_limited(text)) for one in may for text in one.verdict.extension.may_say],
+        may_not=[(short, text) for text, short in forbidden.items()],
+        untold=[(one.short, one.asks) for one in untold],
+        conditions=_conditions(said, tab),
+        policy=said.headline_claim.verdict.cdr.policy_version,
+    )
+
+
+def _limited(text: str) -> tuple[str, str]:
+    """A sentence and the splits that it must not be said without."""
+    sentence_, _, limits = text.partition(", only ")
+    return sentence_, limits
+
+
+def _name(one: Judged) -> str:
+    return one.claim.partition("(")[0]
+
+
+def _claims(claims: list[Judged], one: str, several: str) -> str:
+    """How many, and which, as far as they fit into the line."""
+    if not claims:
+        return ""
+    named = f": {', '.join(claim.short for claim in claims)}" if len(claims) <= 2 else ""
+    return f"{len(claims)} {one if len(claims) == 1 else several}{named}"
+
+
+_BASE = {
+    "same_model": (
+        "The models differ, or one is not known.",
+        "Ask for the paired difference, or run one model on both sides.",
+    ),
+    "single_variable_isolation": ("Model and harness both differ.", "Make a variant that changes one of them."),
+    "score_scale_consistent": ("The scores are not on one scale.", "Grade both sides on one scale."),
+    "causal_attribution": (
+        "Runs that were only observed show no cause, whatever else holds.",
+        "Say which difference was seen.",
+    ),
+}
+"""Conditions of the base policy, as sentences with what repairs them."""
+
+
+def _base_conditions(said: Verdicts, tab: dict[str, str]) -> list[ShownCondition]:
+    """What the base policy holds against the claims that it judges."""
+    against: dict[str, list[str]] = {}
+    for one in said.claims:
+        record = one.verdict.cdr
+        if one.claim == "score_comparison":
+            for name in record.violated_conditions:
+                against.setdefault(identifier(name), []).append(one.short)
+        elif one.claim == "causal":
+            against.setdefault("causal_attribution", []).append(one.short)
+    return [
+        ShownCondition(
+            name, *(_BASE[name][0], "", State.VIOLATED.value, _BASE[name][1], tab["changed"]), ", ".join(claims)
+        )
+        for name, claims in against.items()
+        if name in _BASE
+    ]
+
+
+def _weighs_on(claims: list[Judged], said: Verdicts) -> str:
+    others = [one.short for one in said.claims if one not in claims]
+    if len(others) <= 2 < len(claims):
+        return f"all but {' and '.join(others)}" if others else "all"
+    return ", ".join(one.short for one in claims)
+
+
+def _conditions(said: Verdicts, tab: dict[str, str]) -> list[ShownCondition]:
+    """Each condition once, with every claim it weighs on; the violated ones first."""
+    against: dict[str, list[Judged]] = {}
+    findings = {}
+    for one in said.claims:
+        for finding in one.weighing:
+            key = f"{finding.id} {finding.state} {verdict.figures(finding.detail)}"
+            against.setdefault(key, []).append(one)
+            findings[key] = finding
+    order = list(CONDITIONS)
+    keys = sorted(against, key=lambda key: (findings[key].state is State.UNKNOWN, order.index(findings[key].id)))
+    own = [
+        ShownCondition(
+            id=findings[key].id,
+            text=verdict.spoken(findings[key]),
+            figures=verdict.figures(findings[key].detail),
+            state=findings[key].state.value,
+            repair=CONDITIONS[findings[key].id].repair,
+            href=tab[verdict.tab_of(findings[key].id)] if verdict.exists(findings[key]) else "",
+            claims=_weighs_on(against[key], said),
+        )
+        for key in keys
+    ]
+    return [*_base_conditions(said, tab), *own]
 
 
 # --- the six cards -----------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from django.urls import reverse
 from comparisons import casefile, cases, evidence, exports, queries, selection, showing
 from comparisons.cases import Listing
 from comparisons.lenses import paired as lens
+from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
 from comparisons.selection import Asked, Offer
 from datasets.models import Dataset
@@ -140,12 +141,15 @@ def _summary(request: TeamRequest, shown: Paired, offer: Offer) -> dict[str, Any
         pre = offer.preselected(key) if key != chosen.metric else None
         if pre is not None:
             other_metrics.append((name, f"{address}?{pre.query()}"))
+    said = verdict.verdicts(shown)
     return {
         "section": "comparisons",
+        "headline": said.headline,
+        "verdict": showing.shown_verdict(said, tabs),
         "swap": f"{address}?{chosen.swapped.query()}",
         "chart": showing.interval_chart(result),
         "strip": showing.strip(shown),
-        "chips": showing.chips(result, tabs),
+        "chips": showing.chips(result, said, tabs),
         "cards": showing.cards(result, tabs, filters),
         "loud": showing.loud_notices(result),
         "quiet": showing.quiet_notices(result),
