@@ -10,7 +10,7 @@ from playwright.sync_api import Page, sync_playwright
 
 IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 DATA = Path(__file__).resolve().parent.parent / "config" / "demo_data"
-SIZE = {"width": 1120, "height": 720}
+SIZE = {"width": 1280, "height": 880}
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
