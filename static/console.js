@@ -404,12 +404,29 @@ document.addEventListener("focusin", ({ target }) => {
   for (const other of all("tr.is-current")) if (other !== row) other.classList.remove("is-current");
 });
 
+// --- wide tables ------------------------------------------------------------------------------------------
+// A table that scrolls sideways can be scrolled by keys in every browser; one that fits is no stop on the way.
+
+const widths = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const wide = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
+    const scrolls = wide && getComputedStyle(target).overflowX !== "visible";
+    if (scrolls === target.hasAttribute("tabindex")) continue;
+    if (scrolls) {
+      target.tabIndex = 0;
+      target.setAttribute("role", "group");
+      target.setAttribute("aria-label", find("caption", target)?.textContent.trim() || "Table");
+    } else for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
+  }
+});
+
 // --- start -----------------------------------------------------------------------------------------------
 
 function start(root) {
   restoreDetails(root);
   for (const element of all("[data-poll-url]", root)) if (!Live.started.has(element)) live.add(new Live(element));
   for (const input of all("[data-drop] input[type=file]", root)) listFiles(input);
+  for (const table of all(".table-wrap:not([tabindex])", root)) widths.observe(table);
 }
 
 document.addEventListener("htmx:load", ({ detail }) => start(detail.elt));
