@@ -1,0 +1,238 @@
+"""Every page of the console: accessible in both themes, never wider than a phone, quiet, and light to load."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.journeys.evidence import MAPPING, demo_rows, two_hundred_cases, write
+from tests.journeys.house import NARROW, WIDE, House
+
+MOST_BYTES = 250_000
+MOST_REQUESTS = 12
+UUID = "[0-9a-f-]{36}"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@pytest.fixture(scope="module")
+def imports(house: House, tmp_path_factory) -> dict[str, str]:
+    """Addresses of imports in every state that waits for a person, and the pair of 200 cases."""
+    folder = tmp_path_factory.mktemp("imports")
+    (folder / "own.csv").write_text("ticket;who;mark\nT-1;a;1\nT-2;b;0\n")
+    (folder / "broken.json").write_text('{"a": 1, "a": 2')
+    doubled = demo_rows("2.0")[:12]
+    rejected = write(folder / "doubled.jsonl", [*doubled, doubled[0]])
+    mapped = ["--mapping", str(MAPPING)]
+    jobs = {
+        "needs_mapping": ([folder / "own.csv"], ["--dry-run"]),
+        "refused": ([folder / "broken.json"], ["--dry-run", *mapped]),
+        "ready": ([rejected], ["--dry-run", *mapped]),
+        "completed": (two_hundred_cases(folder), mapped),
+    }
+    assert house.token
+    with ThreadPoolExecutor(2) as pool:
+        runs = {
+            name: pool.submit(house.imports, *files, dataset="Routing", options=options)
+            for name, (files, options) in jobs.items()
+        }
+    found = {}
+    for name, run in runs.items():
+        said = run.result().stdout + run.result().stderr
+        address = re.search(f"(?:Import|Dry run) ({UUID}): {name}", said)
+        assert address, said
+        found[name] = f"/t/returns/imports/{address[1]}/"
+    found["rejected"] = found["ready"] + "rejected/"
+    found["discard"] = found["ready"] + "discard"
+    found["pair"] = house.newest_pair("Routing")
+    return found
+
+
+def _inside(start: str, *steps: str) -> Callable[[House, dict[str, str]], str]:
+    """Follow the first link of each form, from a page on."""
+
+    def find(house: House, imports: dict[str, str]) -> str:
+        address = start
+        for step in steps:
+            address = house.first_link(address, step)
+        return address
+
+    return find
+
+
+def _demo(more: str) -> Callable[[House, dict[str, str]], str]:
+    return lambda house, imports: house.demo_comparison + more
+
+
+def _import(name: str) -> Callable[[House, dict[str, str]], str]:
+    return lambda house, imports: imports[name]
+
+
+def _at(path: str) -> Callable[[House, dict[str, str]], str]:
+    return lambda house, imports: path
+
+
+S = "/t/support"
+PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
+    "login": ("", _at("/sign-in/")),
+    "gallery": ("ana", _at("/components/")),
+    "datasets:list": ("ana", _at(f"{S}/datasets/")),
+    "datasets:detail": ("ana", _inside(f"{S}/datasets/", rf"{S}/datasets/{UUID}/")),
+    "datasets:version": (
+        "ana",
+        _inside(f"{S}/datasets/", rf"{S}/datasets/{UUID}/", rf"{S}/datasets/{UUID}/versions/\d+/"),
+    ),
+    "datasets:revision": (
+        "ana",
+        _inside(f"{S}/datasets/", rf"{S}/datasets/{UUID}/", rf"{S}/datasets/{UUID}/revisions/{UUID}/"),
+    ),
+    "agents:list": ("ana", _at(f"{S}/agents/")),
+    "agents:detail": ("ana", _inside(f"{S}/agents/", rf"{S}/agents/{UUID}/")),
+    "experiments:list": ("ana", _at(f"{S}/experiments/")),
+    "experiments:detail": ("ana", _inside(f"{S}/experiments/", rf"{S}/experiments/{UUID}/")),
+    "experiments:execution": (
+        "ana",
+        _inside(f"{S}/experiments/", rf"{S}/experiments/{UUID}/", rf"{S}/experiments/{UUID}/executions/\d+/"),
+    ),
+    "imports:list": ("ana", _at("/t/returns/imports/")),
+    "imports:new": ("ana", _at("/t/returns/imports/new/")),
+    "imports:detail, needs a mapping": ("ana", _import("needs_mapping")),
+    "imports:detail, refused": ("ana", _import("refused")),
+    "imports:detail, ready": ("ana", _import("ready")),
+    "imports:detail, completed": ("ana", _import("completed")),
+    "imports:rejected": ("ana", _import("rejected")),
+    "imports:discard": ("ana", _import("discard")),
+    "comparisons:list": ("ana", _at(f"{S}/comparisons/")),
+    "comparisons:paired": ("ana", _demo("")),
+    "comparisons:paired, unmatched": ("ana", _demo("&tab=unmatched")),
+    "comparisons:paired, coverage": ("ana", _demo("&tab=coverage")),
+    "comparisons:paired, what changed": ("ana", _demo("&tab=changed")),
+    "comparisons:paired, ranges": ("ana", _demo("&tab=ranges")),
+    "comparisons:paired, details": ("ana", _demo("&tab=details")),
+    "comparisons:paired, without content": ("ben", _demo("")),
+    "comparisons:paired, 200 cases": ("ana", _import("pair")),
+    "comparisons:case": (
+        "ana",
+        lambda house, imports: house.first_link(house.demo_comparison, rf"{S}/comparisons/case\?[^\"]+"),
+    ),
+    "teams:overview": ("ana", _at(f"{S}/team/")),
+    "teams:members": ("ana", _at(f"{S}/team/members/")),
+    "teams:tokens": ("ana", _at("/t/returns/team/tokens/")),
+    "teams:audit": ("ana", _at(f"{S}/team/audit/")),
+    "not found": ("ana", _at(f"{S}/datasets/00000000-0000-7000-8000-000000000000/")),
+}
+NO_PAGES = {
+    "home": "leads elsewhere",
+    "team_home": "leads elsewhere",
+    "ping": "a word for machines",
+    "logout": "a button",
+    "theme": "a button",
+    "imports:target": "a part of the dry run",
+    "imports:map": "a button",
+    "imports:confirm": "a button",
+    "imports:rejected_csv": "a file",
+    "comparisons:export": "a file",
+    "teams:change_role": "a button",
+    "teams:remove_member": "a button",
+    "teams:revoke_token": "a button",
+    "experiments:archive": "a button",
+    "experiments:restore": "a button",
+}
+
+
+def test_every_page_of_the_address_list_is_looked_at():
+    from django.urls import URLPattern, get_resolver
+
+    def names(patterns, prefix=""):
+        for pattern in patterns:
+            space = getattr(pattern, "namespace", None)
+            if space in ("api", "admin"):
+                continue
+            if isinstance(pattern, URLPattern):
+                if pattern.name:
+                    yield prefix + pattern.name
+            else:
+                yield from names(pattern.url_patterns, f"{space}:" if space else prefix)
+
+    looked_at = {name.split(",")[0] for name in PAGES}
+    assert set(names(get_resolver().url_patterns)) - looked_at - set(NO_PAGES) == set()
+
+
+def violations(page: Page, rules: dict[str, object]) -> list[tuple[str, list[str]]]:
+    found = Axe().run(page, options=rules).response["violations"]
+    return [(rule["id"], [node["html"][:200] for node in rule["nodes"]][:5]) for rule in found]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_is_accessible_narrow_and_quiet(visit, house, imports, name):
+    who, where = PAGES[name]
+    page = visit(where(house, imports), who=who, expect=["status of 404"] if name == "not found" else [])
+    assert violations(page, {"runOnly": RULES}) == []
+    page.emulate_media(color_scheme="dark")
+    dark = {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
+    assert violations(page, dark) == []  # nothing else depends on the theme
+    page.set_viewport_size(NARROW)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= NARROW["width"]
+    assert (
+        violations(page, {"runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]}}) == []
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_open_case_panel_and_the_dialogs_are_accessible(visit, house, theme):
+    page = visit(house.demo_comparison, theme=theme)
+    page.get_by_role("link", name="Compare case").first.click()
+    expect(page.locator('#case-panel [data-part="candidate"] .answer')).to_be_visible()
+    assert violations(page, {"runOnly": RULES}) == []
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Change").click()
+    assert violations(page, {"runOnly": RULES}) == []
+    page.set_viewport_size(NARROW)
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= NARROW["width"]
+
+
+@pytest.mark.parametrize("where", ["comparisons:paired", "comparisons:paired, 200 cases"])
+def test_the_comparison_page_is_light(chromium, house, imports, where):
+    context = chromium.new_context(base_url=house.address, viewport=WIDE)
+    context.add_cookies(house.cookies("ana"))
+    page = context.new_page()
+    session = context.new_cdp_session(page)
+    session.send("Network.enable")
+    sizes: list[int] = []
+    session.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.goto(PAGES[where][1](house, imports), wait_until="networkidle")
+    context.close()
+    assert len(sizes) <= MOST_REQUESTS
+    assert sum(sizes) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("where", ["comparisons:paired", "comparisons:paired, 200 cases"])
+@pytest.mark.parametrize("filtered", [False, True], ids=["all", "regressions"])
+def test_the_first_screen_answers_the_question(visit, house, imports, where, filtered):
+    page = visit(PAGES[where][1](house, imports))
+    if filtered:
+        page.get_by_role("link", name=re.compile("^Regressions")).click()
+        page.wait_for_url("**filter=regressions**")
+        page.evaluate("scrollTo(0, 0)")
+    height = WIDE["height"]
+
+    def bottom(locator) -> float:
+        box = locator.bounding_box()
+        assert box and box["y"] >= 0
+        return box["y"] + box["height"]
+
+    assert bottom(page.locator(".say")) <= height
+    assert bottom(page.locator(".finding figure").first) <= height
+    assert re.search(r"interval, \d+ cases", page.locator(".finding figure").first.inner_text())
+    for card in ("Generation reliability", "Per-grader coverage"):
+        assert bottom(page.locator(".card", has_text=card)) <= height
+    rows = page.locator("table.cases tbody tr")
+    for number in range(5):
+        assert bottom(rows.nth(number)) <= height, f"row {number + 1} of five ends below the first screen"
+        assert re.fullmatch(r"\s*\d/\d\s*", rows.nth(number).locator("td").nth(1).inner_text())
+        assert re.fullmatch(r"\s*\d/\d\s*", rows.nth(number).locator("td").nth(2).inner_text())
+        assert "−" in rows.nth(number).locator("td").nth(3).inner_text()
