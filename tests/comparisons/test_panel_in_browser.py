@@ -21,6 +21,7 @@ pytestmark = [
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
 SECRET = "Pomegranate"
+expect.set_options(timeout=20_000)  # a busy machine may take its time; what must not happen is checked at once
 
 
 @pytest.fixture
