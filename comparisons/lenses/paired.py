@@ -29,7 +29,11 @@ _results: Shelf[PairedComparison] = Shelf(48 * evidence.MEGABYTE)
 class Paired:
     """A resolved selection with its comparison; the columns behind it are loaded when first needed."""
 
-    def __init__(self, resolved: Resolved, comparison: PairedComparison, loaded: tuple[Loaded, Loaded] | None) -> None:
+    def __init__(
+        self, key: str, resolved: Resolved, comparison: PairedComparison, loaded: tuple[Loaded, Loaded] | None
+    ) -> None:
+        self.key = key
+        """Identity of the result in the team: equal key, equal result."""
         self.resolved = resolved
         self.comparison = comparison
         self._given = loaded
@@ -61,12 +65,12 @@ def view(team: Team, resolved: Resolved) -> Paired:
     key = key_of(resolved, spends)
     comparison = _results.get((team.pk, key))
     if comparison is not None:
-        return Paired(resolved, comparison, None)
+        return Paired(key, resolved, comparison, None)
     row = KeptResult.objects.filter(team=team, key=key).only("result").first()
     if row is not None:
         comparison = kept.unpack(row.result)
         _results.put((team.pk, key), comparison, kept.size_of(comparison))
-        return Paired(resolved, comparison, None)
+        return Paired(key, resolved, comparison, None)
     loaded = evidence.load(resolved)
     candidate, baseline = evidence.sides(resolved, loaded, spends)
     comparison = compare(candidate, baseline, target=float(resolved.selection.target))
@@ -75,7 +79,7 @@ def view(team: Team, resolved: Resolved) -> Paired:
         ignore_conflicts=True,  # another worker kept the same bytes first
     )
     _results.put((team.pk, key), comparison, kept.size_of(comparison))
-    return Paired(resolved, comparison, loaded)
+    return Paired(key, resolved, comparison, loaded)
 
 
 def forget() -> None:

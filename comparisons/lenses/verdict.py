@@ -31,9 +31,10 @@ from analysis.comparability.policy import VERIFIED, Admissibility
 from analysis.observations import CostCoverage, Direction
 from analysis.observations import Kind as MetricKind
 from analysis.results import PairedResult, Segment, SideResult
-from comparisons.evidence import EXPECTED_FACTS, UNKNOWN
+from comparisons.evidence import EXPECTED_FACTS, MEGABYTE, UNKNOWN
 from comparisons.lenses.paired import Paired
 from comparisons.selection import Chosen
+from comparisons.shelf import Shelf
 from runs.models import TrustTier
 
 PAIRED_SHARE = 0.8
@@ -54,6 +55,9 @@ SHORT = {
     "causal": "cause",
 }
 """Claims in the order in which a reader asks, by a word that fits into a line."""
+
+SIZE = 64 * 1024  # bytes of the findings of all claims, about
+_kept: Shelf[Verdicts] = Shelf(2 * MEGABYTE)
 
 _OF_THE_MODEL = {"model", "provider", "provider revision", "model revision"}
 _REVISIONS = {"provider revision", "runtime", "source revision", "runtime revision", "model revision"}
@@ -140,6 +144,28 @@ class Verdicts:
 
 def verdicts(paired: Paired) -> Verdicts:
     """The verdict on every claim a person might make about this comparison; the headline's claim first."""
+    key = _key(paired)
+    found = _kept.get(key)
+    if found is None:
+        found = _judged(paired)
+        _kept.put(key, found, SIZE)
+    return found
+
+
+def _key(paired: Paired) -> tuple[Any, ...]:
+    """All that a verdict depends on: the result, which contains the selection, and what its key leaves out."""
+    sides = (
+        (one.experiment.trust, one.experiment.repetitions, one.experiment.manifest_sha256) for one in _chosen(paired)
+    )
+    return (paired.resolved.candidate.experiment.team_id, paired.key, *sides, len(paired.resolved.other_metrics))
+
+
+def forget() -> None:
+    """Empty this process's memory; for tests and measurements."""
+    _kept.clear()
+
+
+def _judged(paired: Paired) -> Verdicts:
     facts = {fact.condition: fact for fact in _facts(paired)}
     case, result = _case(paired), paired.result
     scope = Scope(
