@@ -411,11 +411,14 @@ def offer(access: Access, asked: Asked) -> Offer:
     ids = {experiment.pk for experiment in experiments.values()}
     passes = list(GradingPass.objects.filter(experiment_id__in=ids).order_by("number"))
     series = list(
-        SeriesColumn.objects.filter(grading_pass__experiment_id__in=ids, grading_pass__state=State.COMPLETED)
-        .select_related("grading_pass", "version__grader__definition")
+        SeriesColumn.objects.filter(grading_pass__in=[one.pk for one in passes if one.state == State.COMPLETED])
+        .select_related("version__grader__definition")
         .defer(*_BLOBS)
-        .order_by("-grading_pass__number", "version__grader__name", "-version__number")
     )
+    by_id = {one.pk: one for one in passes}
+    for one in series:
+        one.grading_pass = by_id[one.grading_pass_id]
+    series.sort(key=lambda one: (-one.grading_pass.number, one.version.grader.name, -one.version.number))
     interpretations = tuple(
         Interpretation.objects.filter(grading_pass__experiment_id__in=ids).order_by("-made_at", "name")
     )
