@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,8 @@ HOSTILE = (
     "<details open ontoggle=alert(1)>",
     "<https://evil.example/?q=1> and `code` **bold**",
 )
+
+UNSEEN = re.compile("[\t\u200b\u202a-\u202e\u2066-\u2069]")
 
 
 def demo_rows(name: str) -> list[dict[str, Any]]:
@@ -127,23 +130,23 @@ def two_hundred_cases(folder: Path) -> list[Path]:
 def hostile_files(folder: Path) -> list[Path]:
     """Two runs in which every text that a file may bring is hostile, in the demo's format."""
     files = []
-    for arm, off in (("<img src=x onerror=alert(1)> 1", 0), ("<b hx-get=/>2</b>\u202e", 1)):
+    for arm, off in (("<img src=x onerror=alert(1)> 1", 0), ("<b hx-get=/>2</b>", 1)):
         rows = []
         for number, text in enumerate(HOSTILE):
-            turned = HOSTILE[(number + 1 + off) % len(HOSTILE)]
+            turned = HOSTILE[(number + 1) % len(HOSTILE)]
             row = {
-                "case": text.strip(),  # control characters are refused in what names a case
+                "case": UNSEEN.sub("", text),  # names and ids may not hold what cannot be seen
                 "repetition": 1,
                 "subject": arm,
-                "model": text.strip(),
-                "prompt": turned,
+                "model": UNSEEN.sub("", text),
+                "prompt": UNSEEN.sub("", turned),
                 "language": "en",
                 "title": text,
                 "tags": [text, turned],
                 "message": f"{text}\n\n{turned}",
                 "expected": turned,
                 "status": "completed",
-                "answer": f"{turned}\n\n{text}",
+                "answer": f"{HOSTILE[(number + 2 + off) % len(HOSTILE)]}\n\n{text}",
                 "resolved": (number + off) % 3 > 0,
                 "resolved_why": f"{text} {turned}",
                 "tone": 3,

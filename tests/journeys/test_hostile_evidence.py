@@ -15,7 +15,7 @@ from tests.journeys.house import House
 # Elements and attributes that only the evidence could have brought.
 BROUGHT = """() => [
     ...document.querySelectorAll("main img, main script, main style, main iframe, main base, main meta, main object"),
-    ...document.querySelectorAll(".text *[class], .prose form, .prose button, .prose input, .answer details"),
+    ...document.querySelectorAll(".text [class]:not(.bidi), .prose form, .prose button, .prose input, .answer details"),
     ...[...document.querySelectorAll("*")].filter((one) => [...one.attributes].some(({ name, value }) =>
         name.startsWith("on") || (name.startsWith("hx-") && /evil|sign-out/.test(value))
         || (["href", "src", "action"].includes(name) && /^\\\\s*(javascript|data|vbscript):/i.test(value)))),
