@@ -189,7 +189,7 @@ def test_the_open_case_panel_and_the_dialogs_are_accessible(visit, house, theme)
     expect(page.locator('#case-panel [data-part="candidate"] .answer')).to_be_visible()
     assert violations(page, {"runOnly": RULES}) == []
     page.keyboard.press("Escape")
-    page.get_by_role("link", name="Change").click()
+    page.get_by_role("link", name="Change", exact=True).click()
     assert violations(page, {"runOnly": RULES}) == []
     page.set_viewport_size(NARROW)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= NARROW["width"]

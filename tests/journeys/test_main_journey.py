@@ -46,7 +46,7 @@ def confirm(page: Page, dataset: str) -> None:
         rejected.check()
     page.get_by_role("button", name=re.compile("^Import ")).click()
     expect(page.locator("#import")).to_contain_text("experiments on", timeout=SLOW)
-    expect(page.locator("#toasts")).to_contain_text("The import is written.")
+    expect(page.locator("#toasts")).to_contain_text("The import is done.")
 
 
 def filter_open_and_export(page: Page) -> None:
