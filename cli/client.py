@@ -29,11 +29,12 @@ class Api:
     """An Evenhand server, asked with one person's token."""
 
     def __init__(self, server: str, token: str, transport: httpx.BaseTransport | None = None) -> None:
-        parts = urlsplit(server)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        if not _is_address(server):
             raise Refused("cli_server_invalid", "A server is an address such as https://evenhand.example.", server)
         if not token:
             raise Refused("cli_token_missing", "Give a token with --token or in EVENHAND_TOKEN.")
+        if not (token.isascii() and token.isprintable()):
+            raise Refused("not_authenticated", "A token holds printable ASCII characters only.")
         self._client = httpx.Client(
             base_url=server.rstrip("/"),
             headers={"Authorization": f"Bearer {token}", "Accept": "application/json"},
@@ -120,6 +121,15 @@ def _answer(response: httpx.Response) -> dict[str, Any]:
         str(error.get("message") or error.get("detail") or f"The server answered with status {response.status_code}."),
         str(error.get("place") or ""),
     )
+
+
+def _is_address(server: str) -> bool:
+    try:
+        parts = urlsplit(server)
+        httpx.URL(server)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except (ValueError, httpx.InvalidURL):
+        return False
 
 
 def _word(value: bool) -> str:

@@ -20,6 +20,7 @@ from teams import figures
 _EDGE = 3.0  # per cent kept free on both sides, so that a figure under the outermost tick fits
 _LINE_HEIGHT = 38
 _TICKS = 5
+_SMALLEST_REACH = 1e-290  # below it the steps between ticks would be no normal numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,7 @@ def interval(
 
 def _padded(low: float, high: float) -> tuple[float, float]:
     reach = high - low
-    if reach == 0:
+    if reach < _SMALLEST_REACH:
         return low - 1, high + 1
     return low - reach * 0.06, high + reach * 0.06
 

@@ -162,7 +162,7 @@ def _mapping_body(access: Access, given: Any) -> dict[str, Any] | None:
     if given is None or given == "":
         return None
     if isinstance(given, str):
-        saved = SavedMapping.objects.filter(team=access.team, name=given).first()
+        saved = None if "\0" in given else SavedMapping.objects.filter(team=access.team, name=given).first()
         if saved is not None:
             given = saved.body
         elif given in mappings.builtin_names():

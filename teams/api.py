@@ -18,6 +18,7 @@ from rest_framework.throttling import SimpleRateThrottle
 
 from analysis import strict_json
 from analysis.refusals import Refused
+from teams.lists import no_nul
 from teams.refusals import Refusal, from_file
 
 log = logging.getLogger(__name__)
@@ -139,6 +140,7 @@ def known_parameters(request: Request, *names: str) -> None:
             raise Refusal("unknown_field", f"The documented parameters are {', '.join(names)}.", place=name[:60])
         if len(values) > 1:
             raise Refusal("invalid_field", "Give this parameter once.", place=name)
+    no_nul(request.query_params)
 
 
 def page_of(request: Request, rows: Any, shape: Any) -> Response:

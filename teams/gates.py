@@ -13,6 +13,7 @@ from rest_framework.request import Request
 
 from teams import audit
 from teams.access import Access, current_access
+from teams.lists import no_nul
 from teams.models import ApiToken
 from teams.permissions import Right
 from teams.refusals import Refusal
@@ -61,6 +62,7 @@ def team_page(*needed: Right, methods: tuple[str, ...] = ("GET", "HEAD")) -> Cal
             if request.method not in methods:
                 raise Refusal("method_not_allowed", f"This page answers {', '.join(methods)}.", allow=list(methods))
             require(page.access, *needed)
+            no_nul(request.GET)
             response = view(page, **kwargs)
             response.setdefault("Cache-Control", "no-store, private")
             return response

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.paginator import Page, Paginator
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from teams.refusals import Refusal
 
@@ -25,6 +25,13 @@ def chosen(request: HttpRequest, name: str, allowed: Collection[str], default: s
     if value and value not in allowed:
         raise Refusal("invalid_field", f"{name} is one of {', '.join(sorted(allowed))}.", place=name)
     return value
+
+
+def no_nul(given: QueryDict) -> None:
+    """Refuse a NUL character in an address: no stored text holds one, and the database refuses to be asked."""
+    for name, values in given.lists():
+        if "\0" in name or any("\0" in value for value in values):
+            raise Refusal("invalid_field", "An address holds no NUL character.", place=name.replace("\0", "")[:60])
 
 
 class Batched:

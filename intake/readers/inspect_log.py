@@ -546,7 +546,7 @@ def _score(scorer: Scorer, value: Any, entry: dict[str, Any], invalid: bool) -> 
     elif isinstance(value, str) and value in LETTERS:
         found = LETTERS[value]
     else:
-        found = values.number(value, field_name, from_text=True)
+        found = values.score(value, field_name, from_text=True)
     if scorer.kind is Kind.BOOLEAN and found not in (0.0, 1.0):
         raise RowFault("import_score_out_of_scale", field_name, "A truth value is required.", value)
     return Score(Outcome.SCORED, value=found, reasoning=reasoning)

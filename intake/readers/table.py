@@ -163,6 +163,8 @@ class TableReader:
         self._mapping = mapping
         self._limits = limits
         self._documents: dict[str, Any] = {}
+        self._told: list[NamedFile] = []
+        """Files with a row that names its arm."""
         for path in (*column_paths(mapping), *mapping.case, mapping.arm, mapping.repetition):
             if path != "$content":
                 getter(path)  # refuses unknown names before anything is read
@@ -193,6 +195,7 @@ class TableReader:
                     holder = found.setdefault(label, (row, []))[1]
                     if file not in holder:
                         holder.append(file)
+                self._told.append(file)
                 if fixed:
                     break
         if not found and fallback is not None:
@@ -221,7 +224,7 @@ class TableReader:
         """The rows of one arm. Rows whose arm cannot be told are reported with the first arm."""
         mapping = self._mapping
         arm_of = getter(mapping.arm if not mapping.arms else "=")
-        for file in self._named if report else held:
+        for file in self._files(held, others=report):
             for row in self._rows(file):
                 try:
                     if not mapping.arms and _label(arm_of(row)) != label:
@@ -237,6 +240,14 @@ class TableReader:
                 except RowFault as fault:
                     yield fault.rejected(row.place)
         plan.check_paths_were_found()
+
+    def _files(self, held: list[NamedFile], *, others: bool) -> list[NamedFile]:
+        """The files of an arm, with those in which a row may name no arm; a file that is an arm has no such row."""
+        if not others:
+            return held
+        if self._mapping.arm in ("$file", "$folder") and not self._mapping.arms:
+            return [file for file in self._named if file in held or file not in self._told]
+        return list(self._named)
 
     # --- rows of a file
 
@@ -552,7 +563,7 @@ class _Measurement:
                 f"The scale reaches from {_bound(scorer.low)} to {_bound(scorer.high)}.",
                 number,
             )
-        return number
+        return values.scorable(number, self._field)
 
 
 def _bound(value: float | None) -> str:

@@ -16,6 +16,7 @@ from intake.readers.records import Rejected
 
 LONGEST_NAME: Final = 1_000  # characters of an id or an arm's name; longer ones are content that strayed
 LARGEST_REPETITION: Final = 1_000_000
+LARGEST_SCORE: Final = 1e15
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE: Final = re.compile(r"[0-9]{1,15}(?:\.0+)?")
 _NOT_FINITE: Final = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
@@ -114,6 +115,17 @@ def number(value: Any, field: str, *, from_text: bool) -> float:
         found = math.inf
     if not math.isfinite(found):
         raise RowFault("import_json_nonfinite", field, "Only finite numbers are allowed.")
+    return found
+
+
+def score(value: Any, field: str, *, from_text: bool) -> float:
+    """A number that sums and squares stay finite with, and beside which a difference of one is not lost."""
+    return scorable(number(value, field, from_text=from_text), field)
+
+
+def scorable(found: float, field: str) -> float:
+    if abs(found) > LARGEST_SCORE:
+        raise RowFault("import_score_out_of_scale", field, "A score lies between -10^15 and 10^15.", found)
     return found
 
 

@@ -25,6 +25,15 @@ def test_a_subject_is_found_by_name_or_by_the_start_of_its_fingerprint(cast, pag
     assert "No agent has this name" in omar.get(page, {"q": "claude"}).content.decode()
 
 
+def test_a_search_with_a_nul_character_is_refused(cast, page_client, api_client, subject):
+    version = subject.experiment_set.get().version
+    for address in ("agents/", f"datasets/{version.dataset_id}/"):
+        assert page_client(cast.omar).get(f"/t/{cast.team.slug}/{address}", {"q": "a\0b"}).status_code == 400
+    for address in ("subjects", f"datasets/{version.dataset_id}/versions/{version.number}/items"):
+        response = api_client(cast.omar, cast.team).get(f"/api/v1/{address}", {"q": "a\0b"})
+        assert (response.status_code, response.json()["error"]["place"]) == (400, "q")
+
+
 def test_its_definition_is_content(cast, page_client, api_client, subject):
     page = f"/t/{cast.team.slug}/agents/{subject.pk}/"
     assert "Du bist hilfsbereit" in page_client(cast.omar).get(page).content.decode()

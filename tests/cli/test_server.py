@@ -155,3 +155,17 @@ def test_a_refused_import_is_no_success(server, arms):  # noqa: F811
 def test_an_import_that_waits_for_a_person_is_no_success(server, arms):  # noqa: F811
     server(lambda request: httpx.Response(200, json={"id": "i1", "state": "needs_mapping"}))
     assert run("import", arms(a="1"), "--dataset", "D", *ASK).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "server", ["http://[::1", "http://127.0.0.1:99999", "http://a:b", "nonsense", "ftp://x", "http://"]
+)
+def test_what_is_no_address_is_refused(server):
+    result = run("compare", "a", "b", "--server", server, "--token", "secret")
+    assert (result.exit_code, "cli_server_invalid" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("token", ["é", "a\nb", "\ud800"])
+def test_what_can_be_no_token_is_refused(token):
+    result = run("compare", "a", "b", "--server", "http://127.0.0.1:1", "--token", token)
+    assert (result.exit_code, "not_authenticated" in result.stderr) == (2, True)

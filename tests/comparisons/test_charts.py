@@ -29,6 +29,13 @@ def test_interval_order_on_the_axis():
     assert chart.ticks[0].x == chart.x_zero
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e-200, 1e-12, 1e15])
+def test_any_finite_interval_can_be_drawn(size):
+    chart = charts.interval([charts.Range("Interval", -size, size, leads=True)], estimate=0, scale=1, unit="", better=1)
+    assert 1 <= len(chart.ticks) <= 12
+    assert all(0 <= tick.x <= 100 for tick in chart.ticks)
+
+
 def test_interval_positions_are_linear():
     chart = charts.interval([charts.Range("t", -1, 3, leads=True)], estimate=1)
     line = chart.lines[0]

@@ -54,6 +54,17 @@ def test_one_shot(api):
     assert (listed["id"], listed["files"][0]["name"]) == (str(row.pk), "a.jsonl")
 
 
+@pytest.mark.parametrize("type_", ["application/json", "text/plain", "application/x-www-form-urlencoded", ""])
+def test_no_body_of_any_type_holds_no_files(api, type_):
+    response = api.generic("POST", URL, b"", content_type=type_, headers={"Idempotency-Key": uuid.uuid4().hex})
+    assert 400 <= response.status_code < 500, response.content
+    assert not Import.objects.exists()
+
+
+def test_the_name_of_a_mapping_holds_no_nul_character(api):
+    assert error(send(api, rows(), mapping="a\0b"), 422)[0] == "import_mapping_invalid"
+
+
 def test_dry_run_then_confirm(api):
     entries = [*rows(), rows()[0]]
     body = send(api, entries, mapping=LONG, dry_run="true").json()

@@ -204,6 +204,15 @@ def test_the_fault_of_one_row_is_rejected_with_its_place(put, change, code, plac
     assert (len(run.rows), [row.code for row in run.rejected]) == (1, [code])
 
 
+@pytest.mark.parametrize("value", [1e308, -1e16, 2**60, -(10**30), "1e16"])
+def test_a_score_that_arithmetic_would_lose_is_refused_without_a_scale(put, value):
+    """Sums of such numbers overflow, and differences between them vanish: both were silent."""
+    free = {"key": "free", "kind": "numeric", "direction": "higher_is_better", "value": "score", "transform": "number"}
+    file = put("a.jsonl", lines({"id": "q", "model": "x", "score": 1e15}, {"id": "r", "model": "x", "score": value}))
+    fault = refusal(file, mapping=mapping(scorers=[free]))
+    assert (fault.code, fault.place) == ("import_score_out_of_scale", "line 2 score")
+
+
 def test_case_ids_keep_their_type_and_their_normal_form(put):
     file = put("a.jsonl", lines(*({"id": value, "model": "x", "score": 1} for value in (3, "3", "cafe\u0301"))))
     run = read(file, mapping=mapping())["x"]
