@@ -24,6 +24,7 @@ from typing import Any, Final
 from analysis import strict_json
 from analysis.observations import Direction, Kind
 from analysis.refusals import Refused
+from intake.readers.values import LARGEST_SCORE
 
 BUILTIN: Final = Path(__file__).parent / "builtin"
 
@@ -304,6 +305,9 @@ def _check_scorer(place: str, scorer: ScorerMapping) -> None:
     for text, meaning in scorer.values.items():
         if isinstance(meaning, str) and scorer.kind is not Kind.CATEGORICAL:
             _one_of(_joined(f"{place}.values", text), meaning, WORDS)
+    for name, bound in (("low", scorer.low), ("high", scorer.high)):
+        if bound is not None and abs(bound) > LARGEST_SCORE:
+            raise Refused("import_mapping_invalid", f"`{name}` lies between -10^15 and 10^15.", f"{place}.{name}")
     if scorer.low is not None and scorer.high is not None and not scorer.low < scorer.high:
         raise Refused("import_mapping_invalid", "`low` must be less than `high`.", f"{place}.low")
 

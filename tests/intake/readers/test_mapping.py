@@ -50,6 +50,8 @@ FILES = sorted((Path(__file__).parents[2] / "data" / "mappings").glob("*.json"))
         ({"scorers": [{**SCORER, "values": {"x": None}}]}, "scorers[0].values.x"),
         ({"scorers": [{**SCORER, "low": 1, "high": 1}]}, "scorers[0].low"),
         ({"scorers": [{**SCORER, "low": "0"}]}, "scorers[0].low"),
+        ({"scorers": [{**SCORER, "low": -1e308}]}, "scorers[0].low"),
+        ({"scorers": [{**SCORER, "low": 0, "high": 1e16}]}, "scorers[0].high"),
     ],
 )
 def test_refuses_with_the_place(change, place):
