@@ -28,7 +28,10 @@ def next_ids(model: type[models.Model], count: int) -> list[int]:
     """Fresh ids of a table with a number as its key."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT nextval(pg_get_serial_sequence(%s, %s)) FROM generate_series(1, %s)",
+            """
+            WITH s AS MATERIALIZED (SELECT pg_get_serial_sequence(%s, %s)::regclass AS sequence)
+            SELECT nextval(sequence) FROM s, generate_series(1, %s)
+            """,
             [model._meta.db_table, column(model, "id"), count],
         )
         return [row[0] for row in cursor.fetchall()]
