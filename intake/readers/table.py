@@ -164,7 +164,7 @@ class TableReader:
         self._limits = limits
         self._documents: dict[str, Any] = {}
         self._told: list[NamedFile] = []
-        """Files with a row that names its arm."""
+        """Files that are one arm each, or all arms, as their first row says."""
         for path in (*column_paths(mapping), *mapping.case, mapping.arm, mapping.repetition):
             if path != "$content":
                 getter(path)  # refuses unknown names before anything is read
@@ -195,8 +195,8 @@ class TableReader:
                     holder = found.setdefault(label, (row, []))[1]
                     if file not in holder:
                         holder.append(file)
-                self._told.append(file)
                 if fixed:
+                    self._told.append(file)
                     break
         if not found and fallback is not None:
             found[""] = (fallback, list(self._named))
