@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from tests.bench.installation import Installation, Pair, Server
-from tests.bench.measuring import Measured, Row, Section, ms
+from tests.bench.measuring import Measured, Row, Section, in_turn, ms
 
 OPTIONS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -40,7 +40,8 @@ def run(installation: Installation, server: Server, cases: int) -> Section:
         "In the browser",
         "Headless Chromium, an empty cache for every visit, signed in. Usable: the first case row is laid out and "
         "painted, by the clock of the visitor who asked for the address. Floor: the same rows as a static page "
-        "without style or script, packed beforehand, from the same web server. Bytes are what came over the wire.",
+        "without style or script, packed beforehand, from the same web server; beside it, without a bar, that page "
+        "with our style sheets, which is what the rows alone cost as they look. Bytes are what came over the wire.",
     )
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
@@ -50,63 +51,79 @@ def run(installation: Installation, server: Server, cases: int) -> Section:
 
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"  # Playwright keeps an event loop in this thread; nothing runs in it
     small, large = installation.pair(200, 1), installation.pair(cases)
+    pairs = {"200 x 1": small, f"{cases:,} x 3": large}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=OPTIONS)
         try:
-            visits = {}
-            for size, pair in (("200 x 1", small), (f"{cases:,} x 3", large)):
-                visits[size] = _visits(browser, installation, server, size, pair)
+            found, facts = _visits(browser, installation, server, pairs)
         finally:
             browser.close()
-    for size, (found, facts) in visits.items():
-        for name, what in (("kept", "result kept"), ("fresh", "nothing kept")):
-            ours, floor = ms(found.median(name)), ms(found.median("floor"))
-            section.rows.append(Row(f"usable, {size}, {what}", ours, floor, found.ratio(name, "floor"), 3.0))
-        wire, requests, nodes = facts
+    for size in pairs:
+        for floor, what in (("plain", "plain rows"), ("styled", "rows in our style")):
+            for name, how in (("kept", "result kept"), ("fresh", "nothing kept")):
+                section.rows.append(
+                    Row(
+                        f"usable, {size}, {how}, against {what}",
+                        ms(found.median(f"{name} {size}")),
+                        ms(found.median(f"{floor} {size}")),
+                        found.ratio(f"{name} {size}", f"{floor} {size}"),
+                        3.0 if floor == "plain" else None,
+                    )
+                )
+        wire, requests, nodes = facts[size]
         section.rows += [
-            Row(f"bytes, {size}", f"{wire / KILOBYTE:,.0f} kB", "250 kB", wire / KILOBYTE / 250, 1.0, shown="–"),
-            Row(f"requests, {size}", f"{requests}", "12", requests / 12, 1.0, shown="–"),
-            Row(f"DOM nodes, {size}", f"{nodes:,}", "3,000", nodes / 3_000, 1.0, shown="–"),
+            Row(f"bytes, {size}", f"{wire / KILOBYTE:,.0f} kB", "250 kB", wire / KILOBYTE / 250, 1.0),
+            Row(f"requests, {size}", f"{requests}", "12", requests / 12, 1.0),
+            Row(f"DOM nodes, {size}", f"{nodes:,}", "3,000", nodes / 3_000, 1.0),
         ]
-    first, last = visits.values()
+    first, last = (f"kept {size}" for size in pairs)
     section.rows.append(
         Row(
             "growth of the time to usable with the number of cases",
-            ms(last[0].median("kept")),
-            ms(first[0].median("kept")),
-            last[0].median("kept") / first[0].median("kept"),
+            ms(found.median(last)),
+            ms(found.median(first)),
+            found.ratio(last, first),
             1.5,
         )
     )
     return section
 
 
+Facts = tuple[int, int, int]
+"""Bytes over the wire, requests, DOM nodes."""
+
+
 def _visits(
-    browser: Any, installation: Installation, server: Server, size: str, pair: Pair
-) -> tuple[Measured, tuple[int, int, int]]:
-    page = pair.page("correct")
-    name = re.sub(r"\W", "", size) + ".html"
-    _static(installation, server, page, name)
-    _visit(browser, server, page)
-    rounds: dict[str, list[float]] = {"floor": [], "kept": [], "fresh": []}
-    facts = []
-    for number in range(ROUNDS + 1):
-        order = list(rounds) if number % 2 else list(reversed(rounds))
-        for what in order:
-            if what == "floor":
-                spent, _ = _visit(browser, server, f"/bench/floor/{name}")
-            elif what == "kept":
-                spent, seen = _visit(browser, server, page)
-                facts.append(seen)
-            else:
-                spent, _ = _visit(browser, server, pair.page("correct", fresh=True), forget=True)
-            if number:
-                rounds[what].append(spent)
-    wire, requests, nodes = (int(statistics.median(column)) for column in zip(*facts, strict=True))
-    return Measured(rounds), (wire, requests, nodes)
+    browser: Any, installation: Installation, server: Server, pairs: dict[str, Pair]
+) -> tuple[Measured, dict[str, Facts]]:
+    """Every page of both sizes in turn, in one order and then in the other."""
+    visits: dict[str, Any] = {}
+    seen: dict[str, list[Facts]] = {size: [] for size in pairs}
+    for size, pair in pairs.items():
+        page = pair.page("correct")
+        names = _static(installation, server, page, re.sub(r"\W", "", size))
+
+        def kept(page: str = page, size: str = size) -> float:
+            spent, facts = _visit(browser, server, page)
+            seen[size].append(facts)
+            return spent
+
+        def fresh(pair: Pair = pair) -> float:
+            return _visit(browser, server, pair.page("correct", fresh=True), forget=True)[0]
+
+        for floor, name in names.items():
+            visits[f"{floor} {size}"] = lambda name=name: _visit(browser, server, f"/bench/floor/{name}")[0]
+        visits[f"kept {size}"] = kept
+        visits[f"fresh {size}"] = fresh
+    found = in_turn(visits, rounds=ROUNDS, gauge=True)
+    medians = {
+        size: tuple(int(statistics.median(column)) for column in zip(*every, strict=True))
+        for size, every in seen.items()
+    }
+    return found, medians  # type: ignore[return-value]
 
 
-def _visit(browser: Any, server: Server, path: str, *, forget: bool = False) -> tuple[float, tuple[int, int, int]]:
+def _visit(browser: Any, server: Server, path: str, *, forget: bool = False) -> tuple[float, Facts]:
     """Seconds until the first row, and bytes, requests and nodes, of one visit with an empty cache."""
     context = browser.new_context(extra_http_headers={"X-Bench-Forget": "1"} if forget else {})
     try:
@@ -130,11 +147,15 @@ def _visit(browser: Any, server: Server, path: str, *, forget: bool = False) -> 
         context.close()
 
 
-def _static(installation: Installation, server: Server, page: str, name: str) -> None:
-    """The rows of a page as a page of their own, packed, where the server finds it."""
+def _static(installation: Installation, server: Server, page: str, name: str) -> dict[str, str]:
+    """The rows of a page as pages of their own, packed, where the server finds them: plain, and in our style."""
     text = server.text(page)
     table = re.search(r"<table class=\"data cases\">.*?</table>", text, re.DOTALL)
     assert table is not None, "the comparison page has no table of cases"
-    html = f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Rows</title>{table.group()}</html>"
-    (installation.folder / name).write_text(html)
-    (installation.folder / f"{name}.gz").write_bytes(gzip.compress(html.encode()))
+    sheets = "".join(re.findall(r"<link rel=\"stylesheet\"[^>]*>", text))
+    found = {}
+    for floor, head in (("plain", ""), ("styled", sheets)):
+        html = f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Rows</title>{head}{table.group()}</html>"
+        found[floor] = f"{floor}-{name}.html"
+        (installation.folder / f"{found[floor]}.gz").write_bytes(gzip.compress(html.encode()))
+    return found

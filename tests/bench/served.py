@@ -19,17 +19,17 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     path = environ["PATH_INFO"]
     if path.startswith(PREFIX):
         name = path.removeprefix(PREFIX)
-        if "/" in name or not (FOLDER / name).is_file():
+        packed = FOLDER / f"{name}.gz"
+        if "/" in name or not packed.is_file():
             start_response("404 Not Found", [("Content-Length", "0")])
             return []
-        packed = FOLDER / f"{name}.gz"
         body = packed.read_bytes()
-        kind = "text/css" if name.endswith(".css") else "text/html"
-        headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Encoding", "gzip")]
+        headers = [("Content-Type", "text/html; charset=utf-8"), ("Content-Encoding", "gzip")]
         start_response("200 OK", [*headers, ("Content-Length", str(len(body)))])
         return [body]
     if environ.get("HTTP_X_BENCH_FORGET"):
-        from comparisons.lenses import paired  # Django is ready only now
+        from comparisons.lenses import paired, verdict  # Django is ready only now
 
         paired.forget()
+        verdict.forget()
     return evenhand(environ, start_response)
