@@ -119,6 +119,7 @@ def test_P12_a_right_that_goes_clears_the_panel(visit, cast):
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(part(page, "candidate")).to_contain_text("rights do not cover")
     expect(part(page, "head")).to_contain_text("rights do not cover")
+    expect(part(page, "baseline")).to_contain_text("rights do not cover")  # each part clears as its own answer comes
     assert SECRET not in page.content()
 
 
