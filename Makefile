@@ -40,7 +40,7 @@ fix: setup ## Let the tools repair what they can
 	$(python) -m ruff format .
 
 bench: setup ## Measure speed and memory
-	@exec $(embedded) run --test -- $(python) -m tests.bench $(ARGS)
+	@exec $(embedded) run --test -- $(python) -m tests.bench --write $(ARGS)
 
 coverage-check: setup ## Measure how well the intervals and tests hold; writes docs/coverage.md (ARGS="--datasets 200")
 	@$(python) -m tests.coverage $(ARGS)

@@ -104,6 +104,7 @@ def _visits(
         names = _static(installation, server, page, re.sub(r"\W", "", size))
 
         def kept(page: str = page, size: str = size) -> float:
+            server.warm(page)
             spent, facts = _visit(browser, server, page)
             seen[size].append(facts)
             return spent

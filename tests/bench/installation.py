@@ -261,6 +261,12 @@ class Server:
         """Another connection, which another worker may take."""
         self._connection.close()
 
+    def warm(self, path: str) -> None:
+        """Have a page served often enough that every worker did it."""
+        for _ in range(4 * len(self.workers())):
+            self.reconnect()
+            self.get(path)
+
     def workers(self) -> list[int]:
         children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text()
         return [int(pid) for pid in children.split()]
