@@ -199,6 +199,18 @@ class Pair:
         assert found is not None
         return found
 
+    def answers(self, cases: int) -> list[tuple[list[str], list[str]]]:
+        """Of the first cases every answer of the baseline and every answer of the candidate."""
+        from runs.models import Execution
+
+        found: dict[int, tuple[list[str], list[str]]] = {}
+        rows = cases * self.baseline_arm.failed.shape[1]
+        for at, experiment in enumerate((self.baseline, self.candidate)):
+            answered = Execution.objects.filter(experiment=experiment).order_by("position")
+            for revision, text, error in answered.values_list("revision", "answer__text", "answer__error")[:rows]:
+                found.setdefault(revision, ([], []))[at].append(text or error or "")
+        return list(found.values())
+
     def page(self, metric: str, *, fresh: bool = False, **more: Any) -> str:
         chosen = self.asked(metric, fresh=True) if fresh else self.kept_selection(metric)
         return f"/t/{self.installation.team.slug}/comparisons/paired?{chosen.query(**more)}"
