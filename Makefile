@@ -53,7 +53,7 @@ conformance: setup ## Check the verdict against the published tool and both adap
 
 journeys: setup ## Walk through the console in a real browser, with a real server and worker
 	@./tools/chromium.sh
-	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/journeys $(ARGS)
+	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/journeys -n 2 --dist worksteal $(ARGS)
 
 screenshots: setup ## Make the README's pictures from the running demo (PORT=8000)
 	@$(python) tools/screenshots.py --address http://127.0.0.1:$(or $(PORT),8000)

@@ -24,6 +24,7 @@ def main() -> int:
     with ProcessPoolExecutor(chosen.workers) as pool:
         found = dict(pool.map(report.Cell.run, cells))
     results = report.Results(found)
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
     chosen.output.write_text(report.document(results, chosen.datasets))
     outside = results.outside()
     shares = [share for _, share in results.leading()]
