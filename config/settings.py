@@ -46,6 +46,28 @@ def database(url: str) -> dict[str, Any]:
     }
 
 
+def mailer(url: str) -> dict[str, Any]:
+    """smtp://user:password@host:port?tls=1, or smtps:// -> Django's form. Without a server mail goes into the log."""
+    if not url:
+        return {"BACKEND": f"django.core.mail.backends.{'console' if EMBEDDED else 'dummy'}.EmailBackend"}
+    parts = urlsplit(url)
+    if parts.scheme not in ("smtp", "smtps") or not parts.hostname:
+        raise ImproperlyConfigured("MAIL_URL has the form smtp://user:password@host:587?tls=1 or smtps://host.")
+    encrypted = parts.scheme == "smtps"
+    return {
+        "BACKEND": "django.core.mail.backends.smtp.EmailBackend",
+        "OPTIONS": {
+            "host": parts.hostname,
+            "port": parts.port or (465 if encrypted else 587),
+            "username": unquote(parts.username or ""),
+            "password": unquote(parts.password or ""),
+            "use_ssl": encrypted,
+            "use_tls": not encrypted and dict(parse_qsl(parts.query)).get("tls", "1") == "1",
+            "timeout": 10,
+        },
+    }
+
+
 EMBEDDED = os.environ.get("EVENHAND_EMBEDDED") == "1"
 VAR_DIR = Path(os.environ.get("EVENHAND_VAR", BASE_DIR / "var"))
 SECRET_KEY = required("SECRET_KEY")
@@ -222,6 +244,10 @@ SPECTACULAR_SETTINGS = {
     "VERSION": "1",
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_INCLUDE_SCHEMA": False,
+    "ENUM_NAME_OVERRIDES": {
+        "InvitationState": "teams.serializers.INVITATION_STATES",
+        "TokenState": "teams.serializers.TOKEN_STATES",
+    },
 }
 
 LOGGING = {
@@ -232,4 +258,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
 SILENCED_SYSTEM_CHECKS: list[str] = []
-MAILERS = {"default": {"BACKEND": f"django.core.mail.backends.{'console' if EMBEDDED else 'smtp'}.EmailBackend"}}
+MAIL_URL = os.environ.get("MAIL_URL", "")  # smtp://user:password@host:587?tls=1; unset: links are shown, not sent
+MAIL_SENDS = bool(MAIL_URL)
+DEFAULT_FROM_EMAIL = os.environ.get("MAIL_FROM", f"evenhand@{urlsplit(PUBLIC_URL).hostname}")
+MAILERS = {"default": mailer(MAIL_URL)}

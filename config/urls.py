@@ -5,6 +5,7 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
 from config import views
+from teams.views import joining
 
 team_pages: list[URLPattern | URLResolver] = [
     path("", views.team_home, name="team_home"),
@@ -32,6 +33,7 @@ urlpatterns = [
     path("ping", views.ping, name="ping"),
     path("sign-in/", views.SignIn.as_view(), name="login"),
     path("sign-out/", LogoutView.as_view(), name="logout"),
+    path("join/<str:secret>/", joining.join, name="join"),
     path("theme", views.theme, name="theme"),
     path("components/", views.gallery, name="gallery"),
     path("t/<slug:team>/", include(team_pages)),

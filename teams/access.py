@@ -10,7 +10,7 @@ from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import models
 from guardian.core import ObjectPermissionChecker
 
-from teams.models import Membership, Team, User
+from teams.models import ApiToken, Membership, Team, User
 from teams.permissions import Right
 from teams.refusals import Refusal
 
@@ -26,6 +26,8 @@ class Access:
     held: frozenset[str]
     role: str = ""
     request_id: str = field(default="", compare=False)
+    token: ApiToken | None = field(default=None, compare=False)
+    """The API token that asks; `held` is never more than it allows."""
 
     def allows(self, *needed: Right) -> bool:
         return self.held.issuperset(right.value for right in needed)
@@ -54,7 +56,7 @@ class Access:
             raise Refusal("not_found") from None
 
 
-def current_access(user: User, team: str | UUID, *, request_id: str = "") -> Access:
+def current_access(user: User, team: str | UUID, *, request_id: str = "", token: ApiToken | None = None) -> Access:
     """Rights as they stand now, from the team's slug or id.
 
     A team one is not a member of looks exactly like a team that does not exist, also to a superuser.
@@ -67,8 +69,10 @@ def current_access(user: User, team: str | UUID, *, request_id: str = "") -> Acc
     )
     if membership is None:
         raise Refusal("not_found")
-    held = ObjectPermissionChecker(membership.group).get_perms(membership.team)
-    return Access(user, membership.team, frozenset(held), membership.role.name, request_id)
+    held = frozenset(ObjectPermissionChecker(membership.group).get_perms(membership.team))
+    if token is not None and token.rights is not None:
+        held &= set(token.rights)
+    return Access(user, membership.team, held, membership.role.name, request_id, token)
 
 
 def teams_of(user: User) -> models.QuerySet[Team]:

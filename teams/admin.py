@@ -12,7 +12,7 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from teams import actions
-from teams.models import ApiToken, AuditEvent, Membership, Role, Team, User
+from teams.models import ApiToken, AuditEvent, Invitation, Membership, Role, Team, User
 from teams.queries import token_state
 from teams.refusals import Refusal
 
@@ -146,6 +146,15 @@ class Members(AnyAdmin):
 class Roles(ReadOnly):
     list_display = ("name", "team", "rights")
     list_filter = ("team",)
+
+
+@admin.register(Invitation)
+class Invitations(ReadOnly):
+    list_display = ("email", "team", "role", "state", "invited_by", "expires_at")
+    list_filter = ("team",)
+    list_select_related = ("team", "role", "invited_by")
+    search_fields = ("email",)
+    exclude = ("digest",)
 
 
 @admin.register(ApiToken)

@@ -64,6 +64,13 @@ class StrictSerializer(serializers.Serializer[Any]):
         return super().to_internal_value(data)
 
 
+def valid(shape: type[StrictSerializer], request: Request) -> dict[str, Any]:
+    """The body in its documented form, or a refusal that names the place."""
+    given = shape(data=request.data)
+    given.is_valid(raise_exception=True)
+    return dict(given.validated_data)
+
+
 def _first_error(detail: Any, place: str = "") -> tuple[str, str]:
     if isinstance(detail, dict) and detail:
         name, inner = next(iter(detail.items()))

@@ -8,9 +8,14 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
+from django.db import models
+
+from teams.access import Access
 from teams.models import AuditEvent, Team, User
 
 MAX_TEXT = 200
+NAMES = {"teams.apitoken": "token"}
+"""What events call an object, where that is not its class."""
 
 
 def _clean(value: Any) -> Any:
@@ -45,4 +50,17 @@ def record(
         code=code,
         request_id=request_id,
         detail=_clean(detail),
+    )
+
+
+def by(action: str, access: Access, row: models.Model, **detail: Any) -> AuditEvent:
+    """Write what a member did to one object of the team."""
+    return record(
+        action,
+        team=access.team,
+        by=access.user,
+        object_type=NAMES.get(row._meta.label_lower, row._meta.model_name or ""),
+        object_id=row.pk,
+        request_id=access.request_id,
+        **detail,
     )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
+from uuid import UUID
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from teams import receipts
 from teams.access import Access
 from teams.permissions import Right
+from teams.refusals import Refusal
 
 
 class TeamView(APIView):
@@ -61,6 +66,45 @@ PAGING = [
 ]
 
 
+REQUEST_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
+    required=True,
+    description="8 to 100 printable characters. The same key and body give the first result again.",
+)
+IF_MATCH = OpenApiParameter(
+    "If-Match", str, OpenApiParameter.HEADER, required=True, description="The ETag that was read."
+)
+WRITE_ERRORS: dict[int, OpenApiResponse] = {
+    **ERRORS,
+    409: OpenApiResponse(Error, "The state, the request key or the revision does not allow it; the code says which."),
+}
+
+
+def request_key(request: Request) -> str:
+    return receipts.valid_key(request.headers.get("Idempotency-Key"))
+
+
+def uuid_of(text: str, place: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Refusal("invalid_field", f"{place} is an id.", place=place) from None
+
+
+def expected(request: Request) -> str:
+    """What the caller saw, from `If-Match`; without it nobody edits."""
+    given = request.headers.get("If-Match", "").removeprefix("W/")
+    if len(given) < 3 or given[0] != '"' or given[-1] != '"':
+        raise Refusal("revision_missing", place="If-Match")
+    return given[1:-1]
+
+
+def with_etag(data: Any, revision: object, status: int = 200) -> Response:
+    return Response(data, status=status, headers={"ETag": f'"{revision}"'})
+
+
 def page_shape(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
     """The shape of one page of a list."""
     return type(
@@ -82,3 +126,7 @@ def listed(item: type[serializers.Serializer[Any]]) -> dict[int, Any]:
 
 def one(item: type[serializers.Serializer[Any]]) -> dict[int, Any]:
     return {200: item, **ERRORS}
+
+
+def created(item: type[serializers.Serializer[Any]]) -> dict[int, Any]:
+    return {200: item, 201: item, **WRITE_ERRORS}

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 
+READ_OR_POST = ("GET", "HEAD", "POST")
+
+
 class TeamRequest(HttpRequest):
     """A request that passed a team's door: who is asking, with which rights."""
 
@@ -87,7 +90,9 @@ class TokenRights(BasePermission):
                 return True
             raise Refusal("method_not_allowed", f"This address answers {', '.join(needed)}.", allow=list(needed))
         token = cast(ApiToken, request.auth)
-        access = current_access(token.user, token.team_id, request_id=getattr(request._request, "request_id", ""))
+        access = current_access(
+            token.user, token.team_id, request_id=getattr(request._request, "request_id", ""), token=token
+        )
         require(access, *needed[method])
         request.access = access  # type: ignore[attr-defined]
         return True

@@ -9,6 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, Group,
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils import timezone
 from guardian.models import GroupObjectPermissionBase
 
 from teams.permissions import Right
@@ -82,6 +83,8 @@ class Role(Record):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, blank=True)
     name = models.CharField(max_length=60)
     rights = ArrayField(models.CharField(max_length=40, choices=Right))
+    revision = models.PositiveIntegerField(default=1)
+    """Counts the edits, so that nobody overwrites an edit that they have not seen."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "name"], nulls_distinct=False, name="role_once")]
@@ -104,6 +107,61 @@ class Membership(Record):
         constraints = [models.UniqueConstraint(fields=["team", "user"], name="membership_once")]
 
 
+class InvitationQuerySet(models.QuerySet["Invitation"]):
+    def open(self) -> InvitationQuerySet:
+        """Neither accepted nor revoked; their term may have run out."""
+        return self.filter(accepted_at=None, revoked_at=None)
+
+    def in_state(self, state: str) -> InvitationQuerySet:
+        """Those whose `state` is this one; all for an empty text."""
+        match state:
+            case "accepted":
+                return self.exclude(accepted_at=None)
+            case "revoked":
+                return self.exclude(revoked_at=None)
+            case "expired":
+                return self.open().filter(expires_at__lte=timezone.now())
+            case "open":
+                return self.open().filter(expires_at__gt=timezone.now())
+        return self.all()
+
+
+class Invitation(Record):
+    """A role offered to an e-mail address by a link that works once. Only the link's digest is kept."""
+
+    team = models.ForeignKey(Team, on_delete=models.CASCADE)
+    email = models.EmailField()
+    role = models.ForeignKey(Role, on_delete=models.SET_NULL, null=True)
+    invited_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    digest = models.CharField(max_length=64, unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True, blank=True)
+    accepted_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects = InvitationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["team", "email"],
+                condition=models.Q(accepted_at=None, revoked_at=None),
+                name="invitation_open_once",
+            )
+        ]
+
+    @property
+    def state(self) -> str:
+        """open, accepted, revoked or expired."""
+        if self.accepted_at is not None:
+            return "accepted"
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at <= timezone.now() else "open"
+
+
 class ApiToken(Record):
     """A token speaks for a member and carries no rights of its own. Only its digest is kept."""
 
@@ -111,6 +169,8 @@ class ApiToken(Record):
     user = models.ForeignKey(User, on_delete=models.CASCADE)
     name = models.CharField(max_length=80)
     digest = models.CharField(max_length=64, unique=True)
+    rights = ArrayField(models.CharField(max_length=40, choices=Right), null=True, blank=True)
+    """What it may do at most; null: whatever its member may."""
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)

@@ -40,10 +40,23 @@ OWN: dict[str, Code] = {
     # request keys
     "request_key_missing": Code(400, "Send an Idempotency-Key header of 8 to 100 printable characters."),
     "request_key_conflict": Code(409, "Use a new key for a changed request."),
+    "revision_missing": Code(400, "Send an If-Match header with the ETag that you read."),
+    "revision_stale": Code(409, "Reload it, then make your change again."),
     "conflict": Code(409, "The object changed or exists already; reload it and try again."),
     # tokens and members
     "name_taken": Code(409, "Choose another name."),
     "last_owner": Code(409, "Make another member an owner first."),
+    "right_above_own": Code(403, "Give, change and take only rights that you hold yourself."),
+    "role_is_preset": Code(409, "Make a role of the team's own; the product's roles stay as they are."),
+    "role_in_use": Code(409, "Give its members another role and revoke its invitations first."),
+    "too_many_roles": Code(409, "Delete a role that nobody has."),
+    # invitations
+    "already_member": Code(409, "Change the role in the table of members."),
+    "invitation_open": Code(409, "Send it again, or revoke it first."),
+    "invitation_closed": Code(409, "Make a new invitation."),
+    "invitation_ended": Code(404, "Ask for a new invitation."),
+    "invitation_for_another": Code(403, "Sign in with the e-mail address that was invited."),
+    "too_many_invitations": Code(409, "Revoke invitations that nobody will accept."),
 }
 
 

@@ -22,8 +22,13 @@ def digest(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
+def new_secret() -> str:
+    """256 random bits as text that fits into an address."""
+    return secrets.token_urlsafe(32)
+
+
 def new_token() -> str:
-    return PREFIX + secrets.token_urlsafe(32)
+    return PREFIX + new_secret()
 
 
 class BearerAuthentication(BaseAuthentication):

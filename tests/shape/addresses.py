@@ -59,6 +59,8 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "experiment": lambda world: world.candidate.pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
+    "role": lambda world: world.role.pk,
+    "invitation": lambda world: world.invitation.pk,
     "token": lambda world: world.token.pk,
     "row": lambda world: world.brought.pk,
     "mapping": lambda world: world.mapping.pk,
@@ -75,5 +77,5 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 }
 """Addresses that say what they show in their query."""
 
-FOREIGN = ("dataset", "revision", "subject", "experiment", "user", "token", "row", "mapping")
+FOREIGN = ("dataset", "revision", "subject", "experiment", "user", "role", "invitation", "token", "row", "mapping")
 """Parameters that name an object of a team by its id."""

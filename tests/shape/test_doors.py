@@ -24,13 +24,20 @@ OPEN = {
     "ping": "says that the server is alive",
     "login": "the way in",
     "logout": "the way out",
+    "join": "the link of an invitation is its key",
     "theme": "remembers light or dark in a cookie",
     "gallery": "shows components without anybody's data",
 }
 """Addresses outside teams and API, with the reason why they ask for no right."""
 
-ANY_MEMBER = {"api:me": "tells a member without rights which ones are missing"}
+ANY_MEMBER = {
+    "api:me": "tells a member without rights which ones are missing",
+    "teams:leave": "everybody may go",
+}
 """Doors of a team that ask for membership alone, with the reason."""
+
+PERSONAL = {"api:token": Right.TEAM_MANAGE.value}
+"""Endpoints of one person's things: for other members they look missing, unless these hold the right."""
 
 PUBLIC = {"api:schema": "describes the API and says nothing about any team"}
 """API addresses that need no token, with the reason."""
@@ -92,7 +99,7 @@ def test_every_address_outside_teams_is_a_named_one():
 
 @pytest.mark.parametrize("door", PAGES, ids=str)
 def test_every_page_of_a_team_names_the_rights_it_needs(door: Address):
-    assert door.view.needed, "decorate the view with @team_page(<rights>)"
+    assert door.view.needed or door.name in ANY_MEMBER, "decorate the view with @team_page(<rights>)"
     assert door.view.methods
 
 
@@ -107,7 +114,7 @@ def test_every_endpoint_names_the_rights_of_each_method(endpoint: Address):
 
 def test_no_exception_is_stale():
     named = {one.name: one for one in (*PAGES, *ENDPOINTS)}
-    for name in (*PUBLIC, *ANY_MEMBER, *OPENS_WITH):
+    for name in (*PUBLIC, *ANY_MEMBER, *PERSONAL, *OPENS_WITH):
         assert name in named, f"{name} is no address any more"
     for name in PUBLIC:
         assert not hasattr(named[name].view.view_class, "needed")
@@ -166,6 +173,9 @@ def test_an_endpoint_opens_exactly_for_those_who_hold_its_rights(
             if method != "GET" and allowed:
                 continue
             found = ask(api_client(member, world.team))
+            if allowed and endpoint.name in PERSONAL and PERSONAL[endpoint.name] not in world.held[name]:
+                assert found.status_code == 404, f"{name}: {found.status_code}"
+                continue
             assert found.status_code == (200 if allowed else 403), f"{name}: {found.status_code}"
             if CONTENT not in world.held[name]:
                 assert CANARY not in b"".join(found).decode(), f"{name} reads content"

@@ -55,6 +55,7 @@ MUTABLE = {
     "teams.Role": "a team's own roles may be changed",
     "teams.Membership": "roles change and members leave",
     "teams.TeamGroupPermission": "derived from roles",
+    "teams.Invitation": "is accepted, resent or revoked",
     "teams.ApiToken": "is used, expires and is revoked",
     "datasets.Dataset": "is renamed and archived",
     "runs.Experiment": "moves through its states and is archived; `finished` holds the rest",

@@ -26,7 +26,7 @@ from intake.models import (
 from runs.models import Attempt, Execution, Experiment
 from teams import actions, receipts
 from teams.access import current_access
-from teams.models import ApiToken, Role, Team, User
+from teams.models import ApiToken, Invitation, Role, Team, User
 from teams.permissions import PRESETS, Right
 from tests.factories import evidence
 
@@ -47,6 +47,8 @@ class World:
     candidate: Experiment
     baseline: Experiment
     token: ApiToken
+    role: Role
+    invitation: Invitation
     brought: Import
     mapping: Mapping
     members: dict[str, User] = field(default_factory=dict)
@@ -76,6 +78,8 @@ def build(team: Team, owner: User) -> World:
     candidate, baseline = _experiment(team, owner, "ours"), _experiment(team, owner, "theirs")
     access = current_access(owner, team.slug)
     token, _ = actions.create_token(access=access, name="gate", days=1)
+    role = actions.create_role(access=access, name="Auditor", rights=["evaluation.read"])
+    invitation, _ = actions.invite(access=access, email=f"invited-to-{team.slug}@example.org", role=role)
     mapping, _ = receipts.once(
         access,
         "mapping.save",
@@ -111,7 +115,7 @@ def build(team: Team, owner: User) -> World:
     evidence.interpretation(grading_pass, owner, {"1": 1.0})
     assert Reasoning.objects.filter(judgment__in=Judgment.objects.filter(grading_pass=grading_pass)).exists()
     KeptResult.objects.create(team=team, key="0" * 64, method_version="1", result=b"")
-    return World(team, owner, candidate, baseline, token, brought, mapping)
+    return World(team, owner, candidate, baseline, token, role, invitation, brought, mapping)
 
 
 def outsiders() -> tuple[User, User]:

@@ -1,0 +1,1 @@
+"""Pages of a team: who is in it, what they may do, its tokens, its audit log."""
