@@ -48,7 +48,9 @@ class RoleForm(forms.Form):
     """A role of the team's own. Rights that its editor does not hold are not offered."""
 
     name = forms.CharField(label="Name", max_length=60)
-    rights = forms.MultipleChoiceField(label="Rights", widget=forms.CheckboxSelectMultiple)
+    rights = forms.MultipleChoiceField(
+        label="Rights", widget=forms.CheckboxSelectMultiple, help_text="Only rights that you hold yourself are offered."
+    )
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False, min_value=1, initial=1)
 
     def __init__(self, access: Access, *args: Any, **kwargs: Any) -> None:

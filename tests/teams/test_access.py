@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.db import connection
 
-from teams import actions
+from teams import actions, queries
 from teams.access import current_access
 from teams.models import ApiToken, AuditEvent, Membership, Role, Team, TeamGroupPermission, User
 from teams.permissions import PRESETS, Right
@@ -129,6 +129,13 @@ def test_removing_a_member_ends_their_tokens_and_is_audited(cast, api_client):
     assert program.get("/api/v1/me").status_code == 401
     assert not ApiToken.objects.filter(user=cast.omar, revoked_at=None).exists()
     assert AuditEvent.objects.get(action="member.removed").object_id == cast.omar.pk
+
+
+def test_every_preset_can_be_given_from_the_first_day(db):
+    Role.objects.all().delete()
+    owner = User.objects.create_user("first@example.org")
+    team = actions.create_team(slug="first", name="First", owner=owner, by=None)
+    assert [role.name for role in queries.roles_for(team)] == list(PRESETS)
 
 
 def test_an_address_of_a_team_is_given_once(cast):
