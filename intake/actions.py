@@ -359,6 +359,8 @@ def _at_once(row: Import) -> None:
     for step in (working.look, working.put):
         taken = working.claim(row.pk)
         if taken is None:
+            if Import.objects.filter(pk=row.pk, state=ImportState.COMPLETED).exists():
+                return
             raise Refusal("conflict", "Another import of the team is being written.")
         try:
             step(taken, working.Progress(taken, own_connection=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +16,7 @@ from analysis.observations import Generation, Outcome, source_digest
 from datasets.models import Dataset
 from intake.entries import LABEL, entries
 from intake.models import ImportedRun
-from intake.readers import Execution, Recognised, Rejected, RunFacts, inspect_log
+from intake.readers import Execution, Recognised, Rejected, Run, RunFacts, inspect_log
 from intake.readers.collecting import content_digest
 
 DIGEST = 32
@@ -47,6 +47,8 @@ class RunFound:
 class Examination:
     runs: list[RunFound] = field(default_factory=list)
     cases: set[tuple[bytes, bytes]] = field(default_factory=set)
+    read: int = 0
+    """Entries so far, kept and rejected."""
 
     @property
     def executions(self) -> int:
@@ -63,25 +65,32 @@ class Examination:
 def examine(found: Recognised, *, tick: Tick, reject: Reject) -> Examination:
     """Read everything once and count. Rejected rows go to `reject` with the position of their run."""
     result = Examination()
-    read = 0
     for position, run in enumerate(found.runs()):
-        seen = RunFound(run.facts)
-        result.runs.append(seen)
-        cases: dict[bytes, bytes] = {}  # settled entries have one content per case
-        for entry in entries(run):
-            read += 1
-            tick(read)
-            if isinstance(entry, Rejected):
-                seen.rejected[entry.code] += 1
-                reject(position, entry)
-            else:
-                _count(seen, entry)
-                source = source_digest(entry.case.source_id)
-                if source not in cases:
-                    cases[source] = content_digest(entry.case)
-        seen.cases = len(cases)
-        result.cases.update(cases.items())
+        deque(examined(result, position, run, tick=tick, reject=reject), maxlen=0)
     return result
+
+
+def examined(
+    result: Examination, position: int, run: Run, *, tick: Tick, reject: Reject
+) -> Iterator[Execution | Rejected]:
+    """The entries of one run as they are read, counted on their way to whoever asked."""
+    seen = RunFound(run.facts)
+    result.runs.append(seen)
+    cases: dict[bytes, bytes] = {}  # settled entries have one content per case
+    for entry in entries(run):
+        result.read += 1
+        tick(result.read)
+        if isinstance(entry, Rejected):
+            seen.rejected[entry.code] += 1
+            reject(position, entry)
+        else:
+            _count(seen, entry)
+            source = source_digest(entry.case.source_id)
+            if source not in cases:
+                cases[source] = content_digest(entry.case)
+        yield entry
+    seen.cases = len(cases)
+    result.cases.update(cases.items())
 
 
 def _count(seen: RunFound, entry: Execution) -> None:

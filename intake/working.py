@@ -26,10 +26,11 @@ from psycopg.types.json import Jsonb
 
 from analysis.refusals import Refused
 from datasets.actions import dataset_named
+from datasets.models import Dataset
 from intake import examining, storage, writing
 from intake.examining import Tick
 from intake.models import Import, ImportFile, ImportFileName, ImportState, ImportText, RejectedRow, RejectedText
-from intake.readers import Limits, NamedFile, Recognised, Rejected, mapping, recognise
+from intake.readers import Limits, NamedFile, Recognised, Rejected, RunFacts, mapping, recognise
 from teams import audit
 from teams.access import Access, current_access
 from teams.bulk import copy_rows, database_now, lock, next_ids, try_lock
@@ -277,48 +278,101 @@ def open_files(row: Import) -> Recognised:
 
 
 def look(taken: Claim, tick: Tick) -> None:
-    """Read everything once and keep what a person must know before anything is written."""
+    """Read everything once and keep what a person must know before anything is written.
+
+    Where nobody is going to be asked, and the dataset is named, it is written while it is read.
+    """
     row = Import.objects.select_related("by", "team").get(pk=taken.id)
-    starter(row)
+    access = starter(row)
     found = open_files(row)
     if found.needs_mapping:
         _ask_for_mapping(taken, row, found)
         return
     with transaction.atomic():
+        if row.one_shot and row.dataset_name and try_lock("evidence", row.team_id):
+            _straight(taken, row, found, access, tick)
+            return
         rejects = _Rejects(row)
         result = examining.examine(found, tick=tick, reject=rejects.add)
         rejects.flush()
         _judge(row, result)
-        texts = examining.run_texts(result)
-        asked = ImportText.objects.values_list("labels", flat=True).get(owner=row)
-        for text, run in zip(texts, result.runs, strict=True):
-            text["label"] = asked.get(run.facts.arm) or (
-                examining.neutral_label(run.facts) if row.one_shot and run.facts.arm_from_file_name else text["label"]
-            )
-        suggested = next((run.facts.dataset for run in result.runs if run.facts.dataset), "")
-        name = row.dataset_name or " ".join(suggested.split())[:120]
+        name = row.dataset_name or " ".join(_suggested_dataset(result).split())[:120]
         if row.one_shot and not name:
             raise Refusal("import_dataset_missing", place="dataset")
-        ImportText.objects.filter(owner=row).update(
-            runs=texts,
-            notes=list(found.notes),
-            cases=result.packed_cases(),
-            refusal_message="",
-            refusal_place="",
-        )
+        _keep_texts(row, found, result)
         _settle(
             taken,
             state=(ImportState.QUEUED if row.one_shot else ImportState.READY).value,
-            reader=found.reader[:40],
-            reader_version=found.version[:40],
-            mapping_sha256="" if found.mapping is None else found.mapping.digest(),
-            summary=Jsonb(examining.summary(result)),
-            rejected=result.rejected,
-            total=result.executions,
             done=0,
             dataset_name=name,
-            refusal_code="",
+            summary=Jsonb(examining.summary(result)),
+            **_seen(found, result),
         )
+
+
+def _straight(taken: Claim, row: Import, found: Recognised, access: Access, tick: Tick) -> None:
+    """Look and write in one reading; what must be refused takes everything back."""
+    row.mapping_sha256 = _mapping_digest(found)
+    result, rejects, label = examining.Examination(), _Rejects(row), _labels(row)
+    dataset = dataset_named(access=access, name=row.dataset_name)
+    results = writing.write(
+        owner=row,
+        found=found,
+        dataset=dataset,
+        access=access,
+        label=label,
+        tick=lambda _: tick(result.read),  # the count never goes back
+        read=lambda position, run: examining.examined(result, position, run, tick=tick, reject=rejects.add),
+    )
+    rejects.flush()
+    _judge(row, result)
+    _keep_texts(row, found, result)
+    row.summary = examining.summary(result)
+    _complete(taken, row, dataset, results, **_seen(found, result))
+
+
+def _seen(found: Recognised, result: examining.Examination) -> dict[str, Any]:
+    return {
+        "reader": found.reader[:40],
+        "reader_version": found.version[:40],
+        "mapping_sha256": _mapping_digest(found),
+        "rejected": result.rejected,
+        "total": result.executions,
+        "refusal_code": "",
+    }
+
+
+def _mapping_digest(found: Recognised) -> str:
+    return "" if found.mapping is None else found.mapping.digest()
+
+
+def _labels(row: Import) -> writing.Label:
+    """What a run's subject is called: as was asked for, else as the file says, else by a name that tells nothing."""
+    asked = ImportText.objects.values_list("labels", flat=True).get(owner=row)
+
+    def label(_: int, facts: RunFacts) -> str:
+        neutral = row.one_shot and facts.arm_from_file_name
+        return asked.get(facts.arm) or (examining.neutral_label if neutral else examining.suggested_label)(facts)
+
+    return label
+
+
+def _suggested_dataset(result: examining.Examination) -> str:
+    return next((run.facts.dataset for run in result.runs if run.facts.dataset), "")
+
+
+def _keep_texts(row: Import, found: Recognised, result: examining.Examination) -> None:
+    label = _labels(row)
+    texts = examining.run_texts(result)
+    for position, (text, run) in enumerate(zip(texts, result.runs, strict=True)):
+        text["label"] = label(position, run.facts)
+    ImportText.objects.filter(owner=row).update(
+        runs=texts,
+        notes=list(found.notes),
+        cases=result.packed_cases(),
+        refusal_message="",
+        refusal_place="",
+    )
 
 
 def _ask_for_mapping(taken: Claim, row: Import, found: Recognised) -> None:
@@ -422,7 +476,7 @@ def put(taken: Claim, tick: Tick) -> None:
     row = Import.objects.select_related("by", "team").get(pk=taken.id)
     access = starter(row)
     found = open_files(row)
-    text = ImportText.objects.get(owner=row)
+    labels = [run["label"] for run in ImportText.objects.values_list("runs", flat=True).get(owner=row)]
     with transaction.atomic():
         if not try_lock("evidence", row.team_id):
             raise Busy
@@ -432,40 +486,52 @@ def put(taken: Claim, tick: Tick) -> None:
             found=found,
             dataset=dataset,
             access=access,
-            labels=[run["label"] for run in text.runs],
+            label=lambda position, _: labels[position],
             tick=tick,
         )
         _same_as_examined(row, results)
-        starter(row)
-        summary = dict(row.summary or {})
-        summary["results"] = [
-            {"run": result.position, "experiment": str(result.experiment), "new": result.new}
-            for result in results
-            if result.experiment is not None
-        ]
-        # The first rows served the person's judgment; a copy of them must not outlive the evidence itself.
-        ImportText.objects.filter(owner=row).update(
-            runs=[{**run, "examples": []} for run in text.runs], cases=b"", suggestion=None
-        )
-        audit.record(
-            "import.completed",
-            team=row.team,
-            by=row.by,
-            object_type="import",
-            object_id=row.pk,
-            experiments=[entry["experiment"] for entry in summary["results"] if entry["new"]],
-            executions=sum(result.executions for result in results),
-            rejected=row.rejected,
-        )
-        _settle(
-            taken,
-            state=ImportState.COMPLETED.value,
-            dataset_id=dataset.pk,
-            dataset_name=dataset.name,
-            summary=Jsonb(summary),
-            done=row.total,
-            finished_at=database_now(),
-        )
+        _complete(taken, row, dataset, results)
+
+
+def _complete(taken: Claim, row: Import, dataset: Dataset, results: list[writing.Written], **seen: Any) -> None:
+    """The last step of the writing transaction: what came of it, and the check that the claim is still ours.
+
+    `seen` is what a look in the same reading found; otherwise the row holds it already.
+    """
+    starter(row)
+    summary = dict(row.summary or {})
+    summary["results"] = [
+        {"run": result.position, "experiment": str(result.experiment), "new": result.new}
+        for result in results
+        if result.experiment is not None
+    ]
+    # The first rows served the person's judgment; a copy of them must not outlive the evidence itself.
+    runs = ImportText.objects.values_list("runs", flat=True).get(owner=row)
+    ImportText.objects.filter(owner=row).update(
+        runs=[{**run, "examples": []} for run in runs], cases=b"", suggestion=None
+    )
+    audit.record(
+        "import.completed",
+        team=row.team,
+        by=row.by,
+        object_type="import",
+        object_id=row.pk,
+        experiments=[entry["experiment"] for entry in summary["results"] if entry["new"]],
+        executions=sum(result.executions for result in results),
+        rejected=seen.get("rejected", row.rejected),
+    )
+    total = seen.pop("total", row.total)
+    _settle(
+        taken,
+        state=ImportState.COMPLETED.value,
+        dataset_id=dataset.pk,
+        dataset_name=dataset.name,
+        summary=Jsonb(summary),
+        total=total,
+        done=total,
+        finished_at=database_now(),
+        **seen,
+    )
 
 
 def _same_as_examined(row: Import, results: list[writing.Written]) -> None:

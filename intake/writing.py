@@ -7,7 +7,8 @@ before the caller's last step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import batched
@@ -24,7 +25,7 @@ from datasets.models import Dataset
 from grading import actions as grading
 from grading import columns as series_columns
 from grading.models import GraderVersion, GradingPass, Judgment, Reasoning
-from intake.entries import entries
+from intake.entries import check_facts, entries
 from intake.examining import Tick, clipped_run_id, run_files
 from intake.models import Import, ImportedRun
 from intake.readers import Case, Execution, Recognised, Rejected, Run, RunFacts, Scorer
@@ -55,6 +56,9 @@ JUDGMENT = (
 REASONING = ("judgment", "availability", "text", "error")
 UNKNOWN_COST = (0, CostCoverage.NONE.value, "", "")
 AVAILABLE = Availability.AVAILABLE.value
+Label = Callable[[int, RunFacts], str]
+"""The name of a run's subject, by the run's position and facts."""
+Reading = Callable[[int, Run], Iterator[Execution | Rejected]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +88,26 @@ class _Run:
 
 
 def write(
-    *, owner: Import, found: Recognised, dataset: Dataset, access: Access, labels: list[str], tick: Tick
+    *,
+    owner: Import,
+    found: Recognised,
+    dataset: Dataset,
+    access: Access,
+    label: Label,
+    tick: Tick,
+    read: Reading | None = None,
 ) -> list[Written]:
     """Write every run that is not there yet, in the caller's transaction.
 
-    The caller holds the team's evidence lock. `labels` stands beside the runs, in their order.
+    The caller holds the team's evidence lock. `read` gives the entries of a run to someone who watches them
+    on their way; then the runs that are already there are read, too.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
     results: list[Written] = []
     done = 0
     for position, run in enumerate(found.runs()):
+        check_facts(run.facts)
         key = {
             "team": access.team,
             "dataset": dataset,
@@ -104,13 +117,16 @@ def write(
         }
         known = ImportedRun.objects.filter(**key).first()
         if known is not None:
+            if read is not None:
+                deque(read(position, run), maxlen=0)
             results.append(Written(position, known.experiment_id, new=False))
             continue
-        state, done = _write_run(run, dataset, access, tick, done)
+        source = entries(run) if read is None else read(position, run)
+        state, done = _write_run(run.facts, source, dataset, access, tick, done)
         if not state.manifest:
             results.append(Written(position, None, new=False, rejected=state.rejected))
             continue
-        experiment = _finish(state, run.facts, owner, found, dataset, access, labels[position], tick, done)
+        experiment = _finish(state, run.facts, owner, found, dataset, access, label(position, run.facts), tick, done)
         ImportedRun.objects.create(owner=owner, position=position, experiment=experiment, **key)
         results.append(Written(position, experiment.pk, True, len(state.manifest), state.rejected))
     with connection.cursor() as cursor:
@@ -119,9 +135,11 @@ def write(
     return results
 
 
-def _write_run(run: Run, dataset: Dataset, access: Access, tick: Tick, done: int) -> tuple[_Run, int]:
+def _write_run(
+    facts: RunFacts, source: Iterator[Execution | Rejected], dataset: Dataset, access: Access, tick: Tick, done: int
+) -> tuple[_Run, int]:
     state = _Run(new_id(), {}, {})
-    for scorer in run.facts.scorers:
+    for scorer in facts.scorers:
         definition = grading.definition_of(access=access, metric=metric_of(scorer))
         state.versions[scorer.key] = grading.grader_version(
             definition=definition,
@@ -131,7 +149,7 @@ def _write_run(run: Run, dataset: Dataset, access: Access, tick: Tick, done: int
         )
         state.passes[scorer.key] = new_id()
     at = database_now()
-    for chunk in batched(_kept(run, state), CHUNK):
+    for chunk in batched(_kept(source, state), CHUNK):
         _write_chunk(chunk, state, dataset, access, at)
         done += len(chunk)
         tick(done)
@@ -142,8 +160,8 @@ def _config(scorer: Scorer) -> dict[str, Any]:
     return {**scorer.config, "key": scorer.key, "categories": list(scorer.categories)}
 
 
-def _kept(run: Run, state: _Run) -> Iterator[Execution]:
-    for entry in entries(run):
+def _kept(source: Iterator[Execution | Rejected], state: _Run) -> Iterator[Execution]:
+    for entry in source:
         if isinstance(entry, Rejected):
             state.rejected += 1
             state.duplicates += entry.code == "duplicate_case_repetition"
