@@ -96,6 +96,7 @@ def compare(
                         "candidate_grader": candidate_scorer or scorer,
                         "baseline_grader": baseline_scorer or scorer,
                         "target": "" if target == 0.05 else f"{target:g}",
+                        "margin": "" if margin is None else f"{margin:g}",
                     }
                 )
         else:

@@ -35,6 +35,7 @@ _DOCUMENTED = [
         "candidate_interpretation": "Id of an interpretation pinned to the candidate's pass and version.",
         "baseline_interpretation": "Id of an interpretation pinned to the baseline's pass and version.",
         "target": "The effect that matters, as a share of the scale; 0.05 unless given.",
+        "margin": "How much worse is still acceptable, as a share of the scale; none unless given.",
     }.items()
 ]
 _LISTED = [

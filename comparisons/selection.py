@@ -53,6 +53,7 @@ class Asked:
     candidate_interpretation: str = ""
     baseline_interpretation: str = ""
     target: str = ""
+    margin: str = ""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Asked:
@@ -60,7 +61,7 @@ class Asked:
 
     @property
     def only_experiments(self) -> bool:
-        return not any(getattr(self, name) for name in PARAMETERS if name not in (*SIDES, "target"))
+        return not any(getattr(self, name) for name in PARAMETERS if name not in (*SIDES, "target", "margin"))
 
     def side(self, side: str, what: str) -> str:
         return str(getattr(self, f"{side}_{what}"))
@@ -87,13 +88,16 @@ class Selection:
     candidate_interpretation: UUID | None = None
     baseline_interpretation: UUID | None = None
     target: str = DEFAULT_TARGET
+    margin: str | None = None
+    """How much worse is still acceptable, as a share of the scale; None where nobody set one."""
 
     def plain(self) -> dict[str, Any]:
         return {name: str(value) if isinstance(value := getattr(self, name), UUID) else value for name in PARAMETERS}
 
     @property
     def fingerprint(self) -> str:
-        text = json.dumps(self.plain(), sort_keys=True, separators=(",", ":"))
+        said = {name: value for name, value in self.plain().items() if not (name == "margin" and value is None)}
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(b"evenhand/selection/1\0" + text.encode()).hexdigest()
 
     def query(self, **more: str | int | None) -> str:
@@ -161,6 +165,7 @@ class Offer:
 
     asked: Asked
     target: str
+    margin: str | None
     experiments: dict[str, Experiment]
     passes: dict[str, tuple[GradingPass, ...]]
     series: dict[str, tuple[SeriesColumn, ...]]
@@ -264,6 +269,7 @@ class Offer:
             candidate_interpretation=mine.pk if mine else None,
             baseline_interpretation=theirs.pk if theirs else None,
             target=self.target,
+            margin=self.margin,
         )
 
     def _chosen(self, side: str, series: SeriesColumn, interpretation: Interpretation | None) -> Chosen:
@@ -424,7 +430,8 @@ def offer(access: Access, asked: Asked) -> Offer:
     )
     return Offer(
         asked=asked,
-        target=_target(asked.target),
+        target=_share(asked.target, "target") or DEFAULT_TARGET,
+        margin=_share(asked.margin, "margin"),
         experiments=experiments,
         passes={side: tuple(one for one in passes if one.experiment_id == experiments[side].pk) for side in SIDES},
         series={
@@ -469,16 +476,16 @@ def _experiments(access: Access, asked: Asked) -> dict[str, Experiment]:
     return found
 
 
-def _target(text: str) -> str:
-    """The effect that matters, as the shortest decimal; a share of the scale."""
+def _share(text: str, place: str) -> str | None:
+    """A share of the scale above zero, as the shortest decimal; None where nothing was said."""
     if not text:
-        return DEFAULT_TARGET
+        return None
     try:
         value = Decimal(text) if text.isascii() and len(text) <= 12 else Decimal(0)
     except InvalidOperation:
         value = Decimal(0)
     if not value.is_finite() or not Decimal("0.000001") <= value <= LARGEST_TARGET:
-        raise Refusal("invalid_field", f"The target is a number above 0, at most {LARGEST_TARGET:,}.", place="target")
+        raise Refusal("invalid_field", f"The {place} is a number above 0, at most {LARGEST_TARGET:,}.", place=place)
     return f"{value.normalize():f}"
 
 

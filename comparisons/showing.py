@@ -83,6 +83,7 @@ def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
         scale=scale(result),
         unit=unit(result),
         better=better(result),
+        margin=result.non_inferiority.margin if result.non_inferiority is not None else None,
         candidate=candidate,
         baseline=baseline,
     )

@@ -127,6 +127,7 @@ def _form_context(offer: Offer) -> dict[str, Any]:
             for side in selection.SIDES
         ],
         "target": offer.target,
+        "margin": offer.margin or "",
     }
 
 

@@ -73,7 +73,13 @@ def view(team: Team, resolved: Resolved) -> Paired:
         return Paired(key, resolved, comparison, None)
     loaded = evidence.load(resolved)
     candidate, baseline = evidence.sides(resolved, loaded, spends)
-    comparison = compare(candidate, baseline, target=float(resolved.selection.target))
+    margin = resolved.selection.margin
+    comparison = compare(
+        candidate,
+        baseline,
+        target=float(resolved.selection.target),
+        margin=None if margin is None else float(margin),
+    )
     KeptResult.objects.bulk_create(
         [KeptResult(team=team, key=key, method_version=METHOD_VERSION, result=kept.pack(comparison))],
         ignore_conflicts=True,  # another worker kept the same bytes first

@@ -126,7 +126,27 @@ def test_P14_an_interpretation_of_another_pass_is_not_found(compare, cast):
 
 @pytest.mark.parametrize("target", ["0", "-1", "nan", "inf", "1e99", "five", "0.0000001", "٥"])
 def test_a_target_that_is_no_effect_is_refused(compare, cast, target):
-    refused(lambda: compare(ONE, ONE).resolved(cast.ana, target=target), "invalid_field")
+    found = compare(ONE, ONE)
+    for place in ("target", "margin"):
+        assert refused(lambda name=place: found.resolved(cast.ana, **{name: target}), "invalid_field").place == place
+
+
+def test_a_margin_is_part_of_the_selection_and_of_its_result(usual, cast, page_client, api_client):
+    free, held = usual.resolved(cast.ana), usual.resolved(cast.ana, margin="0.50")
+    assert (free.selection.margin, held.selection.margin, held.selection.swapped.margin) == (None, "0.5", "0.5")
+    assert "margin" not in free.selection.query()
+    assert "margin=0.5" in held.selection.query()
+    assert free.selection.fingerprint != held.selection.fingerprint
+    assert usual.view(cast.ana).result.non_inferiority is None
+    found = usual.view(cast.ana, margin="0.5").result.non_inferiority
+    assert (found.margin, found.passes) == (0.5, True)
+    answer = api_client(cast.ana, cast.team).get(usual.api(margin="0.5")).json()
+    assert answer["selection"]["margin"] == "0.5"
+    assert answer["result"]["non_inferiority"] == {"margin": 0.5, "limit": found.limit, "passes": True}
+    address = f"{PAGE}?{held.selection.query()}"
+    assert "margin −50" in page_client(cast.ana).get(address).text
+    details = page_client(cast.ana).get(f"{address}&tab=details").text
+    assert f"held, the worse end is <code>{found.limit}</code>" in details
 
 
 def test_P11_a_foreign_experiment_is_refused_like_a_missing_one(compare, cast, page_client, api_client):
