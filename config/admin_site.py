@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 
 from teams.refusals import CATALOGUE
 
@@ -25,6 +27,13 @@ class OperatorSite(admin.AdminSite):
             path("refusals/", self.admin_view(self.refusals), name="refusals"),
         ]
         return [*ours, *super().get_urls()]
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """There is one way in, with one lock. Who is signed in and no operator goes home."""
+        if request.user.is_authenticated:
+            return redirect("admin:index" if self.has_permission(request) else "home")
+        after = request.GET.get("next", "") or reverse("admin:index")
+        return redirect(f"{reverse('login')}?{urlencode({'next': after})}")
 
     def health(self, request: HttpRequest) -> HttpResponse:
         """Database, cache, broker, workers, queue and disk, as they answer now."""

@@ -160,6 +160,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
+PASSWORD_RESET_TIMEOUT = 60 * 60
+PROXIES = int(os.environ.get("PROXIES", "0" if EMBEDDED else "1"))  # in front of us, each adding to X-Forwarded-For
+
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]
 TIME_ZONE = "UTC"

@@ -1,10 +1,9 @@
 """The whole map on one screen: pages of a team, the API, the operators' site."""
 
 from django.contrib import admin
-from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 
-from config import views
+from config import signing_in, views
 from teams.views import joining
 
 team_pages: list[URLPattern | URLResolver] = [
@@ -31,8 +30,11 @@ api: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", views.home, name="home"),
     path("ping", views.ping, name="ping"),
-    path("sign-in/", views.SignIn.as_view(), name="login"),
-    path("sign-out/", LogoutView.as_view(), name="logout"),
+    path("sign-in/", signing_in.SignIn.as_view(), name="login"),
+    path("sign-out/", signing_in.SignOut.as_view(), name="logout"),
+    path("password/", signing_in.ForgottenPassword.as_view(), name="password_forgotten"),
+    path("password/change/", signing_in.ChangePassword.as_view(), name="password_change"),
+    path("password/<uidb64>/<token>/", signing_in.NewPassword.as_view(), name="password_new"),
     path("join/<str:secret>/", joining.join, name="join"),
     path("theme", views.theme, name="theme"),
     path("components/", views.gallery, name="gallery"),

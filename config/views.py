@@ -1,16 +1,11 @@
-"""Doors that belong to no app: sign-in, the way home, the theme, the component gallery, the schema."""
+"""Doors that belong to no app: the way home, the theme, the component gallery, the schema."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict
-from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth import views as auth_views
-from django.contrib.auth.forms import AuthenticationForm
-from django.core.cache import cache
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
@@ -20,17 +15,14 @@ from django.views.decorators.http import require_POST, require_safe
 from drf_spectacular.views import SpectacularAPIView
 
 from comparisons.queries import newest_comparison
-from config.demo import demo_logins
 from teams.access import teams_of
 from teams.gates import TeamRequest, team_page
 from teams.models import Membership
 from teams.permissions import Right
 from teams.refusals import Refusal
 
-ATTEMPTS = 8
 LAST_TEAM = "team"
 YEAR = 31_536_000  # seconds
-LOCK_SECONDS = 15 * 60
 
 
 @require_safe
@@ -66,32 +58,6 @@ def team_home(request: TeamRequest) -> HttpResponse:
     response = HttpResponseRedirect(address)
     response.set_cookie(LAST_TEAM, slug, max_age=YEAR, samesite="Lax", secure=not settings.EMBEDDED, httponly=True)
     return response
-
-
-class SignIn(auth_views.LoginView):
-    """Signing in, with a lock after repeated failures per address and account."""
-
-    template_name = "registration/login.html"
-    redirect_authenticated_user = True
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        logins = demo_logins() if settings.EMBEDDED else []
-        return super().get_context_data(demo_logins=logins, **kwargs)
-
-    def lock_key(self) -> str:
-        who = f"{self.request.META.get('REMOTE_ADDR', '')}|{self.request.POST.get('username', '').strip().lower()}"
-        return "sign-in." + hashlib.sha256(who.encode()).hexdigest()
-
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        if cache.get(self.lock_key(), 0) >= ATTEMPTS:
-            raise Refusal("sign_in_locked", "Too many attempts. Wait fifteen minutes.")
-        return super().post(request, *args, **kwargs)
-
-    def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        key = self.lock_key()
-        cache.add(key, 0, LOCK_SECONDS)
-        cache.incr(key)
-        return super().form_invalid(form)
 
 
 @require_POST

@@ -10,8 +10,9 @@ from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
 from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 
-from teams import actions
+from teams import actions, audit, mail
 from teams.models import ApiToken, AuditEvent, Invitation, Membership, Role, Team, User
 from teams.queries import token_state
 from teams.refusals import Refusal
@@ -56,7 +57,24 @@ class People(AnyUserAdmin):
         ("Person", {"fields": ("name",)}),
         ("Account", {"fields": ("is_active", "is_staff", "is_superuser", "last_login", "joined_at")}),
     )
+    change_form_template = "operators/user.html"
     add_fieldsets = ((None, {"fields": ("email", "name", "usable_password", "password1", "password2")}),)
+
+    def response_change(self, request: HttpRequest, obj: User) -> HttpResponse:
+        """The extra button shows a link that sets a new password; it is for handing over where mail is not sent."""
+        if "_password_link" not in request.POST or not obj.is_active:
+            changed: HttpResponse = super().response_change(request, obj)
+            return changed
+        audit.record("password.link_made", team=None, by=_operator(request), object_type="user", object_id=obj.pk)
+        context = {
+            **self.admin_site.each_context(request),
+            "title": "Password link",
+            "person": obj,
+            "link": mail.password_link(obj),
+        }
+        return TemplateResponse(
+            request, "operators/password_link.html", context, headers={"Cache-Control": "no-store, private"}
+        )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from smtplib import SMTPException
 
 from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
 
-from teams.models import Invitation
+from teams.models import Invitation, User
 
 log = logging.getLogger(__name__)
 
@@ -50,3 +53,14 @@ def send_invitation(invitation: Invitation, secret: str) -> Link:
         {"invitation": invitation, "address": address},
     )
     return Link(invitation.email, address, sent)
+
+
+def password_link(user: User) -> str:
+    """A link that sets a new password: once, within the hour, and only while the present one stands."""
+    key = urlsafe_base64_encode(force_bytes(str(user.pk)))
+    return absolute(reverse("password_new", kwargs={"uidb64": key, "token": default_token_generator.make_token(user)}))
+
+
+def send_password_link(user: User) -> bool:
+    context: dict[str, object] = {"user": user, "address": password_link(user)}
+    return send(user.email, "A new password for Evenhand", "teams/mail/password.txt", context)

@@ -9,7 +9,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from config.middleware import SEEN
-from config.views import ATTEMPTS
+from config.signing_in import LIMITS
 
 FORM = {"username": "ana@example.org", "password": "a-long-password"}
 
@@ -42,7 +42,7 @@ def test_a_member_of_no_team_is_told_what_to_do(cast, page_client):
 
 
 def test_repeated_failures_lock_the_account_for_that_address_alone(cast, client):
-    for _ in range(ATTEMPTS):
+    for _ in range(LIMITS["pair"]):
         assert client.post("/sign-in/", {**FORM, "password": "wrong"}).status_code == 200
     locked = client.post("/sign-in/", FORM)  # even the right password
     assert locked.status_code == 429
