@@ -96,6 +96,7 @@ INSTALLED_APPS = [
     "pgtrigger",
     "rest_framework",
     "drf_spectacular",
+    "drf_spectacular_sidecar",
     "teams",
     "datasets",
     "agents",

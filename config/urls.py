@@ -38,6 +38,7 @@ urlpatterns = [
     path("join/<str:secret>/", joining.join, name="join"),
     path("theme", views.theme, name="theme"),
     path("components/", views.gallery, name="gallery"),
+    path("api-docs/", views.api_docs, name="api_docs"),
     path("t/<slug:team>/", include(team_pages)),
     path("api/v1/", include((api, "api"))),
     path("api/<path:rest>", views.no_such_endpoint),

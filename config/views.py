@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from urllib.parse import urlencode
 
@@ -10,7 +11,9 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.csp import CSP
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.csp import csp_override
 from django.views.decorators.http import require_POST, require_safe
 from drf_spectacular.views import SpectacularAPIView
 
@@ -23,6 +26,12 @@ from teams.refusals import Refusal
 
 LAST_TEAM = "team"
 YEAR = 31_536_000  # seconds
+API_DOCS_CSP: Mapping[str, Collection[str]] = {
+    **settings.SECURE_CSP,
+    "style-src": [CSP.SELF, CSP.UNSAFE_INLINE],
+    "img-src": [CSP.SELF, "data:"],
+}
+"""The one exception: Swagger UI sets styles and draws icons inline. Its scripts are held as everywhere."""
 
 
 @require_safe
@@ -79,6 +88,13 @@ def theme(request: HttpRequest) -> HttpResponse:
 def gallery(request: HttpRequest) -> HttpResponse:
     """Every component in every state."""
     return render(request, "gallery.html")
+
+
+@require_safe
+@csp_override(API_DOCS_CSP)
+def api_docs(request: HttpRequest) -> HttpResponse:
+    """The API's description to read and to try, served from here alone."""
+    return render(request, "api_docs.html")
 
 
 def no_such_endpoint(request: HttpRequest, rest: str) -> HttpResponse:

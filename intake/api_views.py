@@ -100,7 +100,14 @@ class Imports(endpoints.TeamView):
         parameters=[KEY],
         request={"multipart/form-data": serializers.UploadShape},
         responses={202: serializers.ImportShape, **ERRORS},
-        examples=[OpenApiExample("Taken in", EXAMPLE | {"state": "examining", "results": []}, response_only=True)],
+        examples=[
+            OpenApiExample(
+                "Taken in",
+                EXAMPLE | {"state": "examining", "results": []},
+                response_only=True,
+                status_codes=["202"],
+            )
+        ],
         description=(
             "Takes one or more result files in; a worker looks at them and, unless `dry_run` is true, writes them at "
             "once, or refuses the whole import at the first fault. Ask the returned import for its state."

@@ -27,6 +27,7 @@ OPEN = {
     "password_forgotten": "asks for a link by mail; its answer tells nothing",
     "password_change": "one's own password, with the present one",
     "password_new": "the link is the key",
+    "api_docs": "shows what `api:schema` says, and nothing about any team",
     "join": "the link of an invitation is its key",
     "theme": "remembers light or dark in a cookie",
     "gallery": "shows components without anybody's data",

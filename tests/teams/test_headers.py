@@ -69,3 +69,15 @@ def test_cookies_in_production_cannot_be_planted_or_read():
     }
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.stdout.split() == ["__Host-session", "__Host-csrf", *["True"] * 5, "False"], done.stderr
+
+
+def test_the_page_of_the_api_is_the_one_exception_and_only_for_styles(client, db):
+    page = client.get("/api-docs/")
+    policy = dict(part.split(" ", 1) for part in page["Content-Security-Policy"].split("; ") if part)
+    assert policy["style-src"] == "'self' 'unsafe-inline'" and policy["img-src"] == "'self' data:"
+    assert "unsafe" not in policy["script-src"] and policy["default-src"] == "'self'"
+    assert policy["object-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert not re.search(r"(src|href)=\"(https?:)?//", page.content.decode())
+    assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", page.content.decode()))
+    schema = client.get("/api/v1/schema?format=json")
+    assert schema.status_code == 200 and schema.json()["openapi"].startswith("3.")
