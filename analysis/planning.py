@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from analysis.adequacy import Z_SUM, needed_paired_passes
+from analysis.adequacy import SMALLEST_SAMPLE, Z_SUM, needed_paired_passes
 from analysis.observations import Kind
 from analysis.results import PairedResult
 from analysis.sentence import amount
@@ -45,6 +45,59 @@ class Plan:
     repetitions_alone: int | None
     limit_cases: int | None
     assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The plan in words. Where none can be made, `plan` is None and `code` and `text` say why."""
+
+    code: str
+    """`planned`, `answered`, `withheld`, `categorical`, `too_few_cases`, `no_target` or `no_variation`."""
+    text: str
+    plan: Plan | None
+
+
+def answer(result: PairedResult, difference: float | None = None) -> Answer:
+    """How many more cases or repetitions would settle it, or why no number can be given.
+
+    `difference` (in the metric's unit, above zero) is the one that matters; the target of the comparison
+    unless given. Nothing is planned from fewer than 20 paired cases: their variation is no estimate.
+    """
+    if result.withheld:
+        return Answer("withheld", f"No plan: {result.withheld[0].text} More cases would not settle that.", None)
+    if result.metric.kind is Kind.CATEGORICAL:
+        return Answer("categorical", "No plan: categories have no difference that cases could settle.", None)
+    cases = result.quality.cases
+    if cases < SMALLEST_SAMPLE:
+        text = f"No plan: {cases:,} paired scored {_plural(cases, 'case')}. It takes {SMALLEST_SAMPLE} to estimate how "
+        return Answer("too_few_cases", f"{text}much cases vary; run that many first.", None)
+    if difference is None and (result.adequacy is None or result.adequacy.target is None):
+        text = "No plan: the metric has no bounds to take a share of. Say the difference that matters in its own unit."
+        return Answer("no_target", text, None)
+    found = plan(result, difference)
+    if found is None:
+        return Answer("no_variation", "No plan: the differences do not vary, so there is no spread to plan from.", None)
+    return Answer("answered" if found.answered else "planned", _said(result, found), found)
+
+
+def _said(result: PairedResult, found: Plan) -> str:
+    size, first = amount(result.metric, found.target), found.options[0]
+    if first.more_cases == 0:
+        return f"No more are needed: the {found.cases:,} cases at hand see a difference of {size}."
+    more = f"{first.more_cases:,} more {_plural(first.more_cases, 'case')} ({first.cases:,} in all)"
+    text = f"Seeing a difference of {size} takes {more} with as many repetitions as now"
+    if found.repetitions_alone is not None:
+        alone = f"{found.repetitions_alone:,} {_plural(found.repetitions_alone, 'repetition')}"
+        text += f", or {alone} of each present case"
+    elif found.limit_cases is not None and found.limit_cases > found.cases:
+        text += f"; no number of repetitions does with fewer than {found.limit_cases:,}"
+    if result.finding.kind in ("better", "worse"):
+        return f"The comparison already tells the sides apart. {text}."
+    return f"{text}."
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
 
 
 def plan(result: PairedResult, target: float | None = None) -> Plan | None:

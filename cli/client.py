@@ -58,6 +58,15 @@ class Api:
             raise Refused("cli_answer_unknown", "The server's answer has no result.")
         return result
 
+    def paired_plan(self, query: dict[str, str]) -> dict[str, Any]:
+        """What would settle it, as `GET /api/v1/paired-comparison/plan` gives it."""
+        given = {name: value for name, value in query.items() if value}
+        answer = self._asked(lambda: self._client.get("/api/v1/paired-comparison/plan", params=given))
+        found = answer.get("answer")
+        if not isinstance(found, dict):
+            raise Refused("cli_answer_unknown", "The server's answer has no plan.")
+        return found
+
     def post_import(
         self,
         files: list[tuple[str, Path]],

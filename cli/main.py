@@ -17,10 +17,11 @@ from typing import Annotated, Any
 
 import typer
 
+from analysis import planning
 from analysis.observations import Generation, Outcome
 from analysis.paired import compare as compare_sides
 from analysis.refusals import Refused
-from analysis.results import plain
+from analysis.results import PairedResult, plain
 from cli import adjudicate, gate, inspect_claim, render, sources
 from cli.client import Api
 from cli.sources import Source
@@ -75,6 +76,10 @@ def compare(
         float | None, typer.Option(help="Gate: the candidate must be less than this share of the scale worse.")
     ] = None,
     fail_on: Annotated[FailOn | None, typer.Option(help="Gate: exit with 1 if the candidate is worse.")] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Say what number of cases or repetitions settles it.")] = False,
+    difference: Annotated[
+        float | None, typer.Option(help="Plan: the difference to be seen, in the metric's unit; --target unless given.")
+    ] = None,
     accept_rejected: AcceptOption = False,
     as_json: JsonOption = False,
     server: ServerOption = "",
@@ -86,22 +91,26 @@ def compare(
         _check_share("--target", target)
         if margin is not None:
             _check_share("--margin", margin)
+        if difference is not None:
+            _check_share("--difference", difference)
+        planned: dict[str, Any] | None = None
         if server:
             with Api(server, token) as api:
-                result = api.paired_comparison(
-                    {
-                        "candidate": candidate,
-                        "baseline": baseline,
-                        "metric": metric,
-                        "candidate_grader": candidate_scorer or scorer,
-                        "baseline_grader": baseline_scorer or scorer,
-                        "target": "" if target == 0.05 else f"{target:g}",
-                        "margin": "" if margin is None else f"{margin:g}",
-                    }
-                )
+                query = {
+                    "candidate": candidate,
+                    "baseline": baseline,
+                    "metric": metric,
+                    "candidate_grader": candidate_scorer or scorer,
+                    "baseline_grader": baseline_scorer or scorer,
+                    "target": "" if target == 0.05 else f"{target:g}",
+                    "margin": "" if margin is None else f"{margin:g}",
+                }
+                result = api.paired_comparison(query)
+                if plan:
+                    planned = api.paired_plan({**query, "difference": "" if difference is None else f"{difference!r}"})
         else:
             keys = (baseline_scorer or scorer or metric, candidate_scorer or scorer or metric)
-            result = _compared(
+            compared = _compared(
                 (Source.of(baseline), sources.mapping_of(baseline_mapping or mapping)),
                 (Source.of(candidate), sources.mapping_of(candidate_mapping or mapping)),
                 keys,
@@ -110,11 +119,17 @@ def compare(
                 accept_rejected=accept_rejected,
                 limits=_limits(max_mb),
             )
+            result = plain(compared)
+            if plan:
+                planned = plain(planning.answer(compared, difference))
         verdict = gate.judge(result, fail_on_regression=fail_on is FailOn.REGRESSION, margin=margin)
     if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False, indent=2))
+        shown = result if planned is None else {**result, "plan": planned}
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
         typer.echo(render.comparison(result))
+        if planned is not None:
+            typer.echo(render.plan(planned))
     if verdict.text:
         typer.echo(verdict.text, err=as_json)
     raise typer.Exit(verdict.code)
@@ -206,18 +221,16 @@ def _compared(
     margin: float | None,
     accept_rejected: bool,
     limits: Limits,
-) -> dict[str, Any]:
+) -> PairedResult:
     other = sources.one_arm(*baseline, limits, accept_rejected=accept_rejected)
     mine = sources.one_arm(*candidate, limits, accept_rejected=accept_rejected)
     chosen = sources.measure(other, mine, baseline_key=keys[0], candidate_key=keys[1])
-    compared = compare_sides(mine.side(chosen.candidate), other.side(chosen.baseline), target=target, margin=margin)
-    result: dict[str, Any] = plain(compared.result)
-    return result
+    return compare_sides(mine.side(chosen.candidate), other.side(chosen.baseline), target=target, margin=margin).result
 
 
 def _check_share(option: str, value: float) -> None:
     if not (math.isfinite(value) and value > 0):
-        raise Refused("cli_option_invalid", "A share is a number greater than zero.", option)
+        raise Refused("cli_option_invalid", "A number greater than zero is needed.", option)
 
 
 def _limits(max_mb: int) -> Limits:

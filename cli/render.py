@@ -36,6 +36,20 @@ def comparison(result: dict[str, Any]) -> str:
     return "\n".join(parts)
 
 
+def plan(answer: dict[str, Any]) -> str:
+    """What would settle it: the sentence, what each number of repetitions takes, and what is assumed."""
+    parts = ["", "Plan", _wrapped(answer["text"])]
+    found = answer["plan"]
+    if found is not None:
+        rows = [
+            (figure(one["repetitions"]), f"{one['cases']:,}", f"{one['more_cases']:,}", f"{one['runs']:,}")
+            for one in found["options"]
+        ]
+        parts += ["", table(("repetitions", "cases", "more than now", "executions, both sides"), rows)]
+        parts += _section("Assumed", found["assumptions"])
+    return "\n".join(parts)
+
+
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns that line up, the first to the left and the others to the right."""
     widths = [max(_columns(line[index]) for line in (head, *rows)) for index in range(len(head))]

@@ -12,7 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from comparisons import cases, exports, selection
+from analysis import planning
+from analysis.results import plain
+from comparisons import cases, exports, planned, selection
 from comparisons.cases import LISTING, Listing
 from comparisons.lenses import paired as lens
 from comparisons.lenses.paired import Paired
@@ -38,6 +40,11 @@ _DOCUMENTED = [
         "margin": "How much worse is still acceptable, as a share of the scale; none unless given.",
     }.items()
 ]
+_DIFFERENCE = OpenApiParameter(
+    "difference",
+    OpenApiTypes.STR,
+    description="The difference to be seen, in the metric's unit (a share for pass or fail); the target unless given.",
+)
 _LISTED = [
     OpenApiParameter("filter", OpenApiTypes.STR, enum=list(cases.FILTERS)),
     OpenApiParameter("only_regressions", OpenApiTypes.STR, enum=["0", "1"], description="Takes precedence."),
@@ -62,6 +69,7 @@ def _links(access: Access, paired: Paired) -> dict[str, str]:
     return {
         "self": f"{own}?{query}",
         "cases": f"{reverse('api:paired_comparison_cases')}?{query}",
+        "plan": f"{reverse('api:paired_comparison_plan')}?{query}",
         "swapped": f"{own}?{swapped}",
         "page": f"{page['paired']}?{query}",
         "export_json": f"{page['export']}?{query}&format=json",
@@ -108,3 +116,21 @@ class PairedCasesView(APIView):
             query = {**dict(request.query_params.items()), "page": page + 1}
             body["next"] = f"{request.path}?{urlencode(query)}"
         return Response(body)
+
+
+class PairedPlanView(APIView):
+    """How many more cases or repetitions would settle the comparison and what is assumed, or why none can be said."""
+
+    needed = {"GET": (Right.EVALUATION_READ,)}
+
+    @extend_schema(parameters=[*_DOCUMENTED, _DIFFERENCE], responses=OpenApiTypes.OBJECT)
+    def get(self, request: Request) -> Response:
+        known_parameters(request, *PARAMETERS, "difference")
+        difference = planned.difference(request.query_params.get("difference", ""))
+        _, paired = _shown(request)
+        return Response(
+            {
+                "selection": {**paired.selection.plain(), "fingerprint": paired.selection.fingerprint},
+                "answer": plain(planning.answer(paired.result, difference)),
+            }
+        )

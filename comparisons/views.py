@@ -9,7 +9,8 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 
-from comparisons import casefile, cases, evidence, exports, queries, selection, showing
+from analysis import planning
+from comparisons import casefile, cases, evidence, exports, planned, queries, selection, showing
 from comparisons.cases import Listing
 from comparisons.lenses import paired as lens
 from comparisons.lenses import verdict
@@ -22,7 +23,7 @@ from teams.gates import TeamRequest, team_page
 from teams.permissions import Right
 from teams.refusals import Refusal
 
-TABS = ("cases", "unmatched", "coverage", "changed", "ranges", "details")
+TABS = ("cases", "unmatched", "coverage", "changed", "ranges", "plan", "details")
 CHOOSING = ("comparison_ambiguous", "comparison_unavailable", "comparison_no_shared_metric", "comparison_same_side")
 """Refusals that the page answers with its own form, the choices in it."""
 
@@ -93,6 +94,8 @@ def paired(request: TeamRequest) -> HttpResponse:
     listing = Listing.of(request.access, request.GET)
     if asked.query() != resolved.selection.query():
         rest = {"tab": tab if tab != "cases" else None, **listing.parameters()}
+        if tab == "plan":
+            rest["difference"] = request.GET.get("difference", "")
         return HttpResponseRedirect(f"{_address(request, 'paired')}?{resolved.selection.query(**rest)}")
     shown = lens.view(request.access.team, resolved)
     context = _evidence(request, shown, tab, listing)
@@ -181,6 +184,7 @@ def _evidence(request: TeamRequest, shown: Paired, tab: str, listing: Listing) -
                 ("coverage", "Coverage", None),
                 ("changed", "What changed", sum(1 for one in result.differences if one.state == "different")),
                 ("ranges", "Per-case means and ranges", None),
+                ("plan", "Plan", None),
                 ("details", "Details", None),
             )
         ],
@@ -196,6 +200,8 @@ def _evidence(request: TeamRequest, shown: Paired, tab: str, listing: Listing) -
             context |= _case_rows(request, shown, tab, listing)
         case "unmatched":
             context |= _unmatched(request, shown)
+        case "plan":
+            context |= _plan(request, shown)
         case "coverage":
             attempts = evidence.failed_attempts(shown.resolved)
             context |= {
@@ -203,6 +209,32 @@ def _evidence(request: TeamRequest, shown: Paired, tab: str, listing: Listing) -
                 "both": [("candidate", result.candidate, attempts[0]), ("baseline", result.baseline, attempts[1])],
             }
     return context
+
+
+def _plan(request: TeamRequest, shown: Paired) -> dict[str, Any]:
+    """What would settle it; a difference that is none is told beside its field."""
+    given, error, difference = request.GET.get("difference", ""), "", None
+    try:
+        difference = planned.difference(given)
+    except Refusal as refusal:
+        error = refusal.message
+    adequacy = shown.result.adequacy
+    usual = adequacy.target if adequacy is not None else None
+    return {
+        "answer": None if error else planning.answer(shown.result, difference),
+        "difference": given or ("" if usual is None else f"{usual:g}"),
+        "error": error,
+        "hidden": [*_fields(shown), ("tab", "plan")],
+    }
+
+
+def _fields(shown: Paired) -> list[tuple[str, Any]]:
+    """The selection as hidden fields of a form; the usual target is left out."""
+    return [
+        (name, value)
+        for name, value in shown.selection.plain().items()
+        if value not in (None, "") and not (name == "target" and value == selection.DEFAULT_TARGET)
+    ]
 
 
 def _case_rows(request: TeamRequest, shown: Paired, tab: str, listing: Listing) -> dict[str, Any]:
@@ -228,15 +260,17 @@ def _case_rows(request: TeamRequest, shown: Paired, tab: str, listing: Listing) 
         ],
         "all_href": href(),
         "hidden": [
-            (name, value)
-            for name, value in (
-                *chosen.plain().items(),
-                ("tab", tab_),
-                ("filter", listing.filter),
-                ("only_regressions", "1" if listing.only_regressions else ""),
-                ("sort", listing.sort),
-            )
-            if value not in (None, "") and not (name == "target" and value == selection.DEFAULT_TARGET)
+            *_fields(shown),
+            *(
+                (name, value)
+                for name, value in (
+                    ("tab", tab_),
+                    ("filter", listing.filter),
+                    ("only_regressions", "1" if listing.only_regressions else ""),
+                    ("sort", listing.sort),
+                )
+                if value not in (None, "")
+            ),
         ],
         "noun": listing.noun if listing.effective else ("case" if len(order) == 1 else "cases"),
         "categorical": cases.is_categorical(shown),

@@ -11,7 +11,7 @@ import pytest
 from analysis.adequacy import Z_SUM, Split, planned_cases
 from analysis.observations import Direction, Kind
 from analysis.paired import compare
-from analysis.planning import Plan, plan
+from analysis.planning import Plan, answer, plan
 from analysis.results import PairedResult, plain
 from tests.factories.arms import metric, random_cases, side
 
@@ -135,3 +135,41 @@ def test_pass_or_fail_without_variation_keeps_a_plan() -> None:
 def test_a_plan_is_plain() -> None:
     json.dumps(plain(planned(result(60, 3))), allow_nan=False)
     assert dataclasses.is_dataclass(planned(result(60, 3)))
+
+
+def flips(cases: int) -> dict[str, list[float]]:
+    return {f"c{index}": [float(index % 2)] for index in range(cases)}
+
+
+def test_an_answer_says_the_number_and_who_already_has_enough() -> None:
+    found = answer(result(60, 3))
+    assert found.code == "planned"
+    assert found.plan is not None
+    first = found.plan.options[0]
+    assert f"{first.more_cases:,} more cases ({first.cases:,} in all)" in found.text
+    enough = answer(result(60, 3), 0.9)
+    assert (enough.code, enough.text) == (
+        "answered",
+        "No more are needed: the 60 cases at hand see a difference of 90 points.",
+    )
+
+
+def test_where_no_plan_can_be_made_the_answer_says_why_and_invents_no_number() -> None:
+    unbounded = metric(Kind.NUMERIC)
+    constant = {f"c{index}": [0.5] for index in range(30)}
+    lower = metric(direction=Direction.LOWER_IS_BETTER)
+    words = metric(Kind.CATEGORICAL, direction=Direction.UNORDERED)
+    told = {f"c{index}": ["yes"] for index in range(30)}
+    given = {
+        "withheld": (compare(side(flips(30)), side(flips(30), measured=lower)).result, None),
+        "categorical": (compare(side(told, measured=words), side(told, measured=words)).result, None),
+        "too_few_cases": (compare(side(flips(19)), side(flips(19))).result, None),
+        "no_target": (compare(side(constant, measured=unbounded), side(constant, measured=unbounded)).result, None),
+        "no_variation": (compare(side(constant, measured=unbounded), side(constant, measured=unbounded)).result, 0.1),
+    }
+    for code, (asked, difference) in given.items():
+        found = answer(asked, difference)
+        assert (found.code, found.plan) == (code, None)
+        assert found.text.startswith("No plan: ")
+    assert answer(compare(side({"a": [1]}), side({"a": [0]})).result).text.startswith("No plan: 1 paired scored case.")
+    assert answer(compare(side({}), side({})).result).code == "too_few_cases"

@@ -169,3 +169,27 @@ def test_what_is_no_address_is_refused(server):
 def test_what_can_be_no_token_is_refused(token):
     result = run("compare", "a", "b", "--server", "http://127.0.0.1:1", "--token", token)
     assert (result.exit_code, "not_authenticated" in result.stderr) == (2, True)
+
+
+def test_a_plan_comes_from_files_and_from_a_server_alike(server, arms):  # noqa: F811
+    path = arms(a="1100" * 10, b="1010" * 10)
+    local = run("compare", f"{path}#a", f"{path}#b", "--mapping", LONG, "--plan", "--difference", "0.1", "--json")
+    result = json.loads(local.stdout)
+    planned = result.pop("plan")
+    assert (planned["code"], planned["plan"]["target"]) == ("planned", 0.1)
+
+    def reply(request):
+        body = {"answer": planned} if request.url.path.endswith("/plan") else {"result": result}
+        return httpx.Response(200, json=body)
+
+    seen = server(reply)
+    asked = run("compare", "base-id", "cand-id", "--plan", "--difference", "0.1", *ASK)
+    assert asked.exit_code == 0
+    assert "Plan\n" in asked.stdout
+    assert f"{planned['plan']['options'][0]['cases']:,}" in asked.stdout
+    assert "80 % power" in asked.stdout
+    assert [request.url.path for request in seen] == [
+        "/api/v1/paired-comparison",
+        "/api/v1/paired-comparison/plan",
+    ]
+    assert seen[1].url.params["difference"] == "0.1"

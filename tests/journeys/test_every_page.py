@@ -112,6 +112,7 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "comparisons:paired, coverage": ("ana", _demo("&tab=coverage")),
     "comparisons:paired, what changed": ("ana", _demo("&tab=changed")),
     "comparisons:paired, ranges": ("ana", _demo("&tab=ranges")),
+    "comparisons:paired, plan": ("ana", _demo("&tab=plan")),
     "comparisons:paired, details": ("ana", _demo("&tab=details")),
     "comparisons:paired, without content": ("ben", _demo("")),
     "comparisons:paired, 200 cases": ("ana", _import("pair")),

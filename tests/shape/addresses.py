@@ -74,6 +74,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
     "comparisons:case": {**SIDES, "item": lambda world: world.revision.item_id},
     "api:paired_comparison": SIDES,
     "api:paired_comparison_cases": SIDES,
+    "api:paired_comparison_plan": SIDES,
 }
 """Addresses that say what they show in their query."""
 
