@@ -9,7 +9,7 @@ production := env -u EVENHAND_EMBEDDED -u EVENHAND_VAR -u DEBUG \
 	ALLOWED_HOSTS=evenhand.example.org PUBLIC_URL=https://evenhand.example.org \
 	SECRET_KEY="$$($(python) -c 'import secrets; print(secrets.token_urlsafe(60))')"
 
-.PHONY: help run test check fix bench coverage-check conformance journeys screenshots clean setup
+.PHONY: help run test check fix bench coverage-check conformance journeys faults screenshots clean setup
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,9 @@ conformance: setup ## Check the verdict against the published tool and both adap
 journeys: setup ## Walk through the console in a real browser, with a real server and worker
 	@./tools/chromium.sh
 	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/journeys -n 2 --dist worksteal $(ARGS)
+
+faults: setup ## Attack a real web server with odd and hostile requests
+	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/serving $(ARGS)
 
 screenshots: setup ## Make the README's pictures from the running demo (PORT=8000)
 	@$(python) tools/screenshots.py --address http://127.0.0.1:$(or $(PORT),8000)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.csrf import requires_csrf_token
@@ -35,6 +35,8 @@ def answer(request: HttpRequest, refusal: Refusal) -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
         return answer(request, Refusal("body_too_large"))
+    if isinstance(exception, TooManyFieldsSent | TooManyFilesSent):
+        return answer(request, Refusal("body_too_large", "A form may hold at most 1,000 fields and 100 files."))
     return answer(request, Refusal("malformed_request"))
 
 

@@ -16,6 +16,7 @@ from teams.refusals import Refusal
 
 Handler = Callable[[HttpRequest], HttpResponse]
 SEEN = "seen_at"
+REFUSED = "evenhand.refused"  # in the environ: the code of what the web server could not hand over
 SEEN_EVERY = 60  # seconds between writes of the session's last use
 
 
@@ -58,6 +59,8 @@ class RefusalMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        if code := request.META.get(REFUSED):
+            return answer(request, Refusal(code))
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:

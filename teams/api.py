@@ -8,10 +8,12 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent, TooManyFilesSent
 from django.http import Http404
+from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions, serializers
 from rest_framework.parsers import BaseParser
+from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.throttling import SimpleRateThrottle
@@ -109,12 +111,17 @@ def as_refusal(exception: Exception) -> Refusal | None:
             return Refusal("too_many_requests", **({"retry_after_seconds": math.ceil(wait)} if wait else {}))
         case RequestDataTooBig():
             return Refusal("body_too_large")
+        case TooManyFieldsSent() | TooManyFilesSent():
+            return Refusal("body_too_large", "A form may hold at most 1,000 fields and 100 files.")
+        case SuspiciousOperation() | MultiPartParserError():
+            return Refusal("malformed_request")
     return None
 
 
 def refuse(exception: Exception, context: dict[str, Any]) -> Response:
     """DRF's exception handler: every error of the API has one form."""
     request = context["request"]
+    request.accepted_renderer, request.accepted_media_type = JSONRenderer(), JSONRenderer.media_type
     request_id = getattr(request._request, "request_id", "")
     refusal = as_refusal(exception)
     if refusal is None:

@@ -31,6 +31,8 @@ OWN: dict[str, Code] = {
     "sign_in_locked": Code(429, "Wait fifteen minutes before the next attempt."),
     # requests
     "malformed_request": Code(400, "Send a well-formed request."),
+    "address_too_long": Code(414, "An address may take at most 8,190 bytes with its method; use fewer filters."),
+    "headers_too_large": Code(431, "Send at most 100 headers of at most 8,190 bytes each; clear this site's cookies."),
     "unsupported_media_type": Code(415, "Send application/json or multipart/form-data."),
     "not_acceptable": Code(406, "Ask for application/json."),
     "body_too_large": Code(413, "Send a smaller body; the message names the limit."),

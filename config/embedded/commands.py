@@ -64,6 +64,7 @@ def evenhand() -> Plan:
                 "config.wsgi:application",
                 "--bind",
                 "fd://{fd}",
+                *("--worker-class", "config.serving.Worker", "--limit-request-line", "8190"),
             ),
             *(
                 "--workers",
@@ -87,8 +88,9 @@ def evenhand() -> Plan:
         worker=(
             *(sys.executable, "-m", "celery", "-A", "config", "worker", "--beat"),
             *(
-                "--schedule",
-                "{var}/celerybeat-schedule",
+                # Every interval is short, so the times need no file, which some file systems cannot lock.
+                "--scheduler",
+                "celery.beat:Scheduler",
                 "--concurrency",
                 "2",
                 "--loglevel",
