@@ -20,6 +20,7 @@ class Refused(Exception):
 
 CODES: Final[dict[str, str]] = {
     # the file as a file
+    "import_not_a_file": "Name a regular file or a folder: no device, pipe or socket, and one that you may read.",
     "import_empty": "A file must hold at least one record.",
     "import_file_too_large": "A file may be at most as large as the configured limit (64 MB unless set otherwise).",
     "import_not_utf8": "Text must be UTF-8; one byte order mark at the beginning is accepted.",

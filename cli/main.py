@@ -379,7 +379,8 @@ def _import_text(state: dict[str, Any], *, dry_run: bool) -> str:
 def _refusals(as_json: bool) -> Iterator[None]:
     """A refusal becomes a sentence with its code, or the API's error form, and exit code 2."""
     try:
-        yield
+        with _unreadable():
+            yield
     except Refused as refused:
         if as_json:
             error = {"code": refused.code, "message": refused.message, "place": refused.place}
@@ -388,11 +389,16 @@ def _refusals(as_json: bool) -> Iterator[None]:
             place = f"{render.visible(refused.place)}: " if refused.place else ""
             typer.echo(f"evenhand: {place}{render.visible(refused.message)} [{refused.code}]", err=True)
         raise typer.Exit(gate.BAD_INPUT) from None
+
+
+@contextmanager
+def _unreadable() -> Iterator[None]:
+    """What the operating system does not let us read is a refusal too."""
+    try:
+        yield
     except OSError as error:
-        typer.echo(
-            f"evenhand: {error.strerror or 'the file could not be read'} [{Path(str(error.filename)).name}]", err=True
-        )
-        raise typer.Exit(gate.BAD_INPUT) from None
+        place = "" if error.filename is None else Path(str(error.filename)).name
+        raise Refused("import_not_a_file", f"It cannot be read: {error.strerror or 'unknown reason'}.", place) from None
 
 
 if __name__ == "__main__":

@@ -33,6 +33,8 @@ class Source:
         """The files to read; of a folder those in a format that the mapping, or any reader, reads."""
         if self.path.is_file():
             return [named(self.path)]
+        if not self.path.is_dir():
+            raise Refused("import_not_a_file", "This is neither a regular file nor a folder.", str(self.path))
         allowed = set(FORMAT_OF_ENDING.values())
         if mapping is not None and mapping.format != "auto":
             allowed = {mapping.format}

@@ -146,6 +146,8 @@ def read_bytes(path: str) -> bytes:
     """The content of a file of bounded size, or `Unusable`."""
     name = file_name(path)
     try:
+        if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+            raise Unusable(f"{name}: this is not a regular file")
         with open(path, "rb") as stream:
             content = stream.read(LARGEST + 1)
     except (OSError, ValueError) as error:

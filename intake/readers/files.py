@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import hashlib
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,7 +124,10 @@ class Line:
 
 def examine(file: NamedFile, limits: Limits) -> FileFact:
     """Size and digest, or `Refused` where the file is empty, too large, or not what its name says."""
-    size = file.path.stat().st_size
+    status = file.path.stat()
+    if not stat.S_ISREG(status.st_mode):  # a pipe has no end, and can be read only once
+        raise Refused("import_not_a_file", "This is not a regular file.")
+    size = status.st_size
     if size == 0:
         raise Refused("import_empty", "The file is empty.")
     if size > limits.file_bytes:
