@@ -78,7 +78,7 @@ def create(
     """Take files in; a worker looks at them next. The same key and files give the same import again."""
     access.require(*IMPORT_RIGHTS)
     body = _mapping_body(access, mapping)
-    asked = _labels(labels or {})
+    asked = _labels({} if labels is None else labels)
     dataset_name = _dataset_name(dataset_name)
     trust = _trust(trust)
     key = receipts.valid_key(key)
@@ -146,7 +146,7 @@ def _trust(trust: str) -> str:
 
 def _labels(labels: Any) -> dict[str, str]:
     if not isinstance(labels, Mapping) or len(labels) > MOST_LABELS:
-        raise Refusal("import_label_invalid", place="labels")
+        raise Refusal("import_label_invalid", "Labels are one JSON object: arm to label.", place="labels")
     return {str(arm): _label(label, "labels") for arm, label in labels.items()}
 
 

@@ -68,6 +68,12 @@ def _json(text: str, place: str) -> Any:
         raise Refusal("malformed_request", refused.message, place=refused.place or place, reason=refused.code) from None
 
 
+def _object(text: str, place: str) -> Any:
+    """A value that was sent; `null` is no way of leaving it out."""
+    value = _json(text, place)
+    return [] if value is None else value
+
+
 def _truth(text: str, place: str) -> bool:
     if text not in TRUTH:
         raise Refusal("invalid_field", "Send true or false.", place=place)
@@ -140,7 +146,7 @@ class Imports(endpoints.TeamView):
             key=request.headers.get("Idempotency-Key", ""),
             dataset_name=given.get("dataset", ""),
             mapping=mapping,
-            labels=_json(given["labels"], "labels") if given.get("labels") else None,
+            labels=_object(given["labels"], "labels") if given.get("labels") else None,
             trust=given.get("trust") or TrustTier.SOURCE_VERIFIER,
             one_shot=not dry_run,
             accept_rejected=_truth(given.get("accept_rejected", ""), "accept_rejected"),
