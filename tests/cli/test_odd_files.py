@@ -35,10 +35,18 @@ def sole_line(code: int, printed: str, said: str) -> str:
     return said
 
 
+def code_of(said: str) -> str:
+    return said.partition("[")[2].partition("]")[0]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("device", ["/dev/null", "/dev/zero"])
 def test_a_device(name, device):
     assert "regular file" in refused(name, device)
+
+
+def test_a_device_has_its_code():
+    assert code_of(refused("look", "/dev/null")) == "import_not_a_file"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
