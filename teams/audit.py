@@ -54,7 +54,9 @@ def record(
 
 
 def by(action: str, access: Access, row: models.Model, **detail: Any) -> AuditEvent:
-    """Write what a member did to one object of the team."""
+    """Write what a member did to one object of the team, and with which token if it was a program."""
+    if access.token is not None:
+        detail["token"] = str(access.token.pk)
     return record(
         action,
         team=access.team,

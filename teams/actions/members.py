@@ -13,7 +13,7 @@ from teams.permissions import Right
 from teams.refusals import Refusal
 
 
-def give_role(*, team: Team, user: User, role: Role, by: User | None) -> Membership:
+def give_role(*, team: Team, user: User, role: Role, by: User | None, access: Access | None = None) -> Membership:
     """Write a membership and its audit event. The caller has judged whether this role may be given."""
     before = Membership.objects.filter(team=team, user=user).select_related("role").first()
     membership, _ = Membership.objects.update_or_create(
@@ -21,15 +21,11 @@ def give_role(*, team: Team, user: User, role: Role, by: User | None) -> Members
     )
     if before is not None and Right.TEAM_MANAGE in before.role.rights:
         keep_a_manager(team)
-    audit.record(
-        "member.role_set",
-        team=team,
-        by=by,
-        object_type="user",
-        object_id=user.pk,
-        role=role.name,
-        before=before.role.name if before else "",
-    )
+    facts = {"role": role.name, "before": before.role.name if before else ""}
+    if access is not None:
+        audit.by("member.role_set", access, user, **facts)
+    else:
+        audit.record("member.role_set", team=team, by=by, object_type="user", object_id=user.pk, **facts)
     return membership
 
 
@@ -53,7 +49,7 @@ def set_role(
             if seen is not None and kept.role_id != seen.pk:
                 raise Refusal("revision_stale", f"The member is {kept.role.name} by now.")
             nothing_above_own(access, kept.role.rights, "role")
-    return give_role(team=team, user=user, role=role, by=by)
+    return give_role(team=team, user=user, role=role, by=by, access=access)
 
 
 @transaction.atomic
@@ -64,14 +60,7 @@ def remove_member(*, access: Access, user: User) -> None:
     membership = access.find(Membership.objects.select_related("role"), user=user)
     nothing_above_own(access, membership.role.rights)
     _end(access, membership)
-    audit.record(
-        "member.removed",
-        team=access.team,
-        by=access.user,
-        object_type="user",
-        object_id=user.pk,
-        request_id=access.request_id,
-    )
+    audit.by("member.removed", access, user)
 
 
 @transaction.atomic
@@ -79,14 +68,7 @@ def leave_team(*, access: Access) -> None:
     """End one's own membership, which needs no right; the last who may manage the team stays."""
     Team.objects.select_for_update(no_key=True).get(pk=access.team.pk)
     _end(access, access.find(Membership.objects.select_related("role"), user=access.user))
-    audit.record(
-        "member.left",
-        team=access.team,
-        by=access.user,
-        object_type="user",
-        object_id=access.user.pk,
-        request_id=access.request_id,
-    )
+    audit.by("member.left", access, access.user)
 
 
 def _end(access: Access, membership: Membership) -> None:

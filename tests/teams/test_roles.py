@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from teams import actions
-from teams.models import AuditEvent, Membership, Role
+from teams.models import ApiToken, AuditEvent, Membership, Role
 from teams.refusals import Refusal
 
 
@@ -153,6 +153,8 @@ def test_roles_over_the_api_with_keys_and_etags(cast, api_client):
     seen = program.get(member)
     changed = send("patch", member, {"role": first.json()["id"]}, **{"If-Match": seen["ETag"]})
     assert changed.json()["role"] == "Auditor"
+    event = AuditEvent.objects.filter(action="member.role_set", object_id=cast.ben.pk).latest("at")
+    assert event.detail["token"] == str(ApiToken.objects.get(user=cast.ana).pk) and event.request_id
     late = send("patch", member, {"role": str(preset.pk)}, **{"If-Match": seen["ETag"]})
     assert late.json()["error"]["code"] == "revision_stale"
     assert program.delete(one).json()["error"]["code"] == "role_in_use"
