@@ -76,6 +76,22 @@ def _at(path: str) -> Callable[[House, dict[str, str]], str]:
     return lambda house, imports: path
 
 
+def _role(house: House, imports: dict[str, str]) -> str:
+    """A role of the team's own, made on its page."""
+    house.send(f"{S}/team/roles/", {"name": "Auditor of pages", "rights": "evaluation.read"})
+    return house.first_link(f"{S}/team/roles/", rf"{S}/team/roles/{UUID}/")
+
+
+def _invitation(house: House, imports: dict[str, str]) -> str:
+    """The link that the page of members shows where there is no mail server."""
+    role = re.search(rf'<option value="({UUID})"[^>]*>Viewer<', house.get(f"{S}/team/members/"))
+    assert role
+    shown = house.send(f"{S}/team/members/", {"email": "guest@example.org", "role": role[1]})
+    link = re.search(r"/join/[\w-]+/", shown)
+    assert link
+    return link[0]
+
+
 S = "/t/support"
 PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "login": ("", _at("/sign-in/")),
@@ -121,6 +137,8 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
         lambda house, imports: house.first_link(house.demo_comparison, rf"{S}/comparisons/case\?[^\"]+"),
     ),
     "teams:overview": ("ana", _at(f"{S}/team/")),
+    "teams:role": ("ana", _role),
+    "join": ("", _invitation),
     "teams:roles": ("ana", _at(f"{S}/team/roles/")),
     "password_forgotten": ("", _at("/password/")),
     "password_change": ("ana", _at("/password/change/")),
@@ -140,6 +158,13 @@ NO_PAGES = {
     "imports:confirm": "a button",
     "imports:rejected_csv": "a file",
     "comparisons:export": "a file",
+    "api_docs": "is Swagger UI's; tests/journeys/test_api_docs.py looks at it",
+    "password_new": "has the form of password_change",
+    "teams:leave": "a button",
+    "teams:resend_invitation": "a button",
+    "teams:revoke_invitation": "a button",
+    "teams:delete_role": "a button",
+    "teams:audit_export": "a file",
     "teams:change_role": "a button",
     "teams:remove_member": "a button",
     "teams:revoke_token": "a button",
