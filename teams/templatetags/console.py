@@ -111,7 +111,7 @@ def when(value: datetime | None, style: str = "both") -> SafeString:
     if style == "short":
         shown = conditional_escape(relative or day)
     elif relative:
-        shown = format_html('{}, {} <span class="muted">{}</span>', day, f"{moment:%H:%M}", relative)
+        shown = format_html('{}, {} <span class="muted">\N{MIDDLE DOT} {}</span>', day, f"{moment:%H:%M}", relative)
     else:
         shown = format_html("{}, {}", day, f"{moment:%H:%M}")
     return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(timespec="seconds"), exact, shown)

@@ -183,7 +183,7 @@ def test_when_shows_absolute_and_relative():
     at = timezone.now() - timedelta(minutes=3)
     html = console.when(at)
     assert f'datetime="{at.isoformat(timespec="seconds")}"' in html
-    assert plain(html) == f"{at.day} {at:%b %Y, %H:%M} 3 min ago"
+    assert plain(html) == f"{at.day} {at:%b %Y, %H:%M} \N{MIDDLE DOT} 3 min ago"
     assert plain(console.when(at, "short")) == "3 min ago"
     assert plain(console.when(None)) == "Unknown"
 
