@@ -79,13 +79,18 @@ class Api:
         """A new import under a key of its own, so that a lost answer never imports twice."""
         key = str(uuid.uuid4())
         data = {"dataset": dataset, "dry_run": _word(dry_run), "accept_rejected": _word(accept)}
+        if any("/" in name for name, _ in files):
+            data["paths"] = json.dumps([name for name, _ in files], ensure_ascii=False)
         if mapping is not None:
             data["mapping"] = json.dumps(mapping, ensure_ascii=False)
 
         def send() -> httpx.Response:
             with ExitStack() as stack:
                 parts = [
-                    ("files", (name, stack.enter_context(path.open("rb")), "application/octet-stream"))
+                    (
+                        "files",
+                        (name.rpartition("/")[2], stack.enter_context(path.open("rb")), "application/octet-stream"),
+                    )
                     for name, path in files
                 ]
                 return self._client.post("/api/v1/imports", data=data, files=parts, headers={"Idempotency-Key": key})

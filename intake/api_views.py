@@ -17,6 +17,7 @@ from analysis.refusals import Refused
 from intake import actions, queries, serializers
 from intake.models import Import, ImportState
 from intake.readers import mapping as mappings
+from intake.uploading import names_of
 from runs.models import TrustTier
 from teams import endpoints
 from teams.api import StrictJSONParser, known_parameters, page_of
@@ -30,7 +31,7 @@ KEY = OpenApiParameter(
     required=True,
     description="8 to 100 printable characters. The same key and files give the same import again.",
 )
-FIELDS = ("dataset", "mapping", "labels", "trust", "dry_run", "accept_rejected")
+FIELDS = ("paths", "dataset", "mapping", "labels", "trust", "dry_run", "accept_rejected")
 TRUTH = {"true": True, "1": True, "false": False, "0": False, "": False}
 EXAMPLE = {
     "id": "01922f5e-8c1a-7d3e-9b64-2f6f1c0a7e11",
@@ -136,13 +137,14 @@ class Imports(endpoints.TeamView):
         if strange:
             raise Refusal("unknown_field", "Files are sent as `files`.", place=strange[0][:60])
         files: list[UploadedFile[Any]] = request.FILES.getlist("files")
+        names = names_of(files, given.get("paths", ""))
         mapping: Any = given.get("mapping", "").strip()
         if mapping.startswith("{"):
             mapping = _json(mapping, "mapping")
         dry_run = _truth(given.get("dry_run", ""), "dry_run")
         row, _ = actions.create(
             access=self.access,
-            files=[(file.name or "", file.chunks()) for file in files],
+            files=[(name, file.chunks()) for name, file in zip(names, files, strict=True)],
             key=request.headers.get("Idempotency-Key", ""),
             dataset_name=given.get("dataset", ""),
             mapping=mapping,

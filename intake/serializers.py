@@ -34,6 +34,10 @@ class UploadShape(serializers.Serializer[Any]):
     """The fields of the multipart form."""
 
     files = serializers.ListField(child=serializers.FileField())
+    paths = serializers.CharField(
+        required=False,
+        help_text="A JSON array: for each file its relative path, where folders matter ($folder in a mapping).",
+    )
     dataset = serializers.CharField(required=False, help_text="A new name, or that of an existing dataset.")
     mapping = serializers.CharField(required=False, help_text="JSON, or the name of a saved or built-in mapping.")
     labels = serializers.CharField(required=False, help_text="A JSON object: arm to label.")

@@ -18,6 +18,7 @@ from analysis.refusals import Refused
 from intake import actions, forms, previewing, queries, working
 from intake.models import Import, ImportState
 from intake.readers import mapping as mappings
+from intake.uploading import names_of
 from teams import csv_export, lists
 from teams.gates import TeamRequest, team_page
 from teams.permissions import IMPORT_RIGHTS
@@ -55,7 +56,7 @@ def _new_page(request: TeamRequest, form: forms.UploadForm, refusal: Refusal | N
         "section": "experiments",
         "form": form,
         "names": queries.dataset_names(request.access.team),
-        "file_errors": [refusal.message] if refusal and refusal.place in ("files", "") else [],
+        "file_errors": [refusal.message] if refusal and refusal.place in ("files", "paths", "") else [],
         "file_help": FILE_HELP.format(settings.MAX_UPLOAD_FILES, filesizeformat(settings.MAX_UPLOAD_BYTES)),
         "endings": ENDINGS,
     }
@@ -73,9 +74,10 @@ def new(request: TeamRequest) -> HttpResponse:
         return _new_page(request, form)
     given: list[UploadedFile[Any]] = request.FILES.getlist("files")
     try:
+        names = names_of(given, request.POST.get("paths", ""))
         row, made = actions.create(
             access=access,
-            files=[(file.name or "", file.chunks()) for file in given],
+            files=[(name, file.chunks()) for name, file in zip(names, given, strict=True)],
             key=form.cleaned_data["key"],
             dataset_name=form.cleaned_data["dataset"],
             mapping=form.cleaned_data["mapping"],
@@ -83,7 +85,7 @@ def new(request: TeamRequest) -> HttpResponse:
     except Refusal as refusal:
         if refusal.place in form.fields:
             form.add_error(refusal.place, refusal.message)
-        elif refusal.place not in ("files", ""):
+        elif refusal.place not in ("files", "paths", ""):
             form.add_error(None, refusal.message)
         return _new_page(request, form, refusal)
     if made and _quick(given):

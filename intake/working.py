@@ -274,6 +274,9 @@ def open_files(row: Import) -> Recognised:
             raise Refusal("import_files_gone")
         files.append(NamedFile(file.importfilename.name or f"file-{file.position + 1}", path))
     given = None if row.mapping is None else mapping.from_json(row.mapping)
+    if given is not None and given.format != "auto" and any("/" in file.name for file in files):
+        # A folder brings what lies beside the results; the same rule as on the command line.
+        files = [file for file in files if file.format == given.format] or files
     return recognise(files, given, Limits(file_bytes=settings.MAX_UPLOAD_BYTES))
 
 

@@ -235,8 +235,19 @@ function size(bytes) {
 }
 
 function listFiles(input) {
-  const list = find(".drop-files", input.closest(".field") ?? undefined);
-  list?.replaceChildren(...[...input.files].map((file) => make("li", {}, make("bdi", {}, file.name), make("span", { class: "size" }, size(file.size)))));
+  const field = input.closest(".field") ?? undefined;
+  const list = find(".drop-files", field);
+  const endings = input.accept.split(",").filter(Boolean);
+  if (endings.length && [...input.files].some((file) => file.webkitRelativePath)) {
+    // A folder brings everything that lies in it; what is no result file stays outside.
+    const kept = new DataTransfer();
+    for (const file of input.files) if (endings.some((ending) => file.name.toLowerCase().endsWith(ending.trim()))) kept.items.add(file);
+    input.files = kept.files;
+  }
+  const files = [...input.files];
+  const paths = field && find("[data-paths]", field);
+  if (paths) paths.value = files.some((file) => file.webkitRelativePath) ? JSON.stringify(files.map((file) => file.webkitRelativePath || file.name)) : "";
+  list?.replaceChildren(...files.map((file) => make("li", {}, make("bdi", {}, file.webkitRelativePath || file.name), make("span", { class: "size" }, size(file.size)))));
 }
 
 for (const type of ["dragenter", "dragover", "dragleave", "drop"]) {
@@ -272,6 +283,13 @@ document.addEventListener("click", async (event) => {
   const { target } = event;
   for (const menu of all("details.menu[open]")) if (!menu.contains(target)) menu.open = false;
 
+  const folder = target.closest("[data-folder]");
+  if (folder) {
+    const input = document.getElementById(folder.dataset.folder);
+    input.webkitdirectory = true;
+    for (const end of ["change", "cancel"]) input.addEventListener(end, () => { input.webkitdirectory = false; }, { once: true });
+    input.click();
+  }
   const opener = target.closest("[data-open]");
   if (opener) {
     const menu = opener.closest("details.menu");

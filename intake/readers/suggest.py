@@ -62,7 +62,8 @@ def suggest(named: Sequence[NamedFile], limits: Limits) -> Mapping | None:
     """The best guess for these files, or None where not even a case can be told."""
     if not named:
         return None
-    file = named[0]
+    formats = [file.format for file in named]
+    file = next(file for file in named if formats.count(file.format) == max(map(formats.count, formats)))
     if file.format == "json":
         return _for_document(file, limits)
     rows = [*islice(_first_rows(file, limits), LOOKED_AT)]
@@ -125,7 +126,8 @@ def _for_rows(
     inner = rows[0][wide[0]] if wide else rows[0]
     inner_names = {name.lower(): name for name in inner}
     answer = _named(inner_names, _ANSWER)
-    scorers = _scorers([row[wide[0]] for row in rows] if wide else rows, inner_names, prefix, text)
+    judged = [row[wide[0]] for row in rows if isinstance(row.get(wide[0]), dict)] if wide else rows
+    scorers = _scorers(judged, inner_names, prefix, text)
     latency = next((inner_names[name] for name in _LATENCY if name in inner_names), "")
     cost = _named(inner_names, _COST)
     try:

@@ -10,6 +10,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.comparisons.test_real_evidence import MAPPINGS
 from tests.journeys.evidence import two_files, wide_file
 from tests.journeys.house import NARROW, PEOPLE, WIDE
 
@@ -166,3 +167,24 @@ def test_without_scripts(visit, tmp_path, size, left_out):
     with page.expect_download() as saved:
         page.get_by_role("link", name="Cases as CSV").click()
     assert saved.value.suggested_filename.endswith(".csv")
+
+
+def test_a_folder_whose_folders_are_the_arms(visit, shared):
+    page = visit("/t/returns/imports/new/")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose a folder instead").click()
+    chooser.value.set_files(shared / "data" / "arabic_mmlu")
+    listed = page.locator(".drop-files li")
+    expect(listed.filter(has_text="arabic_mmlu/jais-13b_few_shot/").first).to_be_visible()
+    expect(listed.filter(has_text="LICENSE")).to_have_count(0)
+    page.get_by_label("Dataset").fill("Arabic MMLU")
+    page.get_by_role("button", name="Look at the files").click()
+    expect(page.locator(".say")).to_have_text("Which field means what?", timeout=60_000)
+    page.get_by_text("The same as JSON").click()
+    page.get_by_label("Mapping as JSON").fill((MAPPINGS / "arabic_mmlu.json").read_text())
+    page.locator("form", has=page.get_by_label("Mapping as JSON")).get_by_role("button").click()
+    expect(page.locator(".say")).to_contain_text("Nothing is written yet", timeout=60_000)
+    page.get_by_role("button", name=re.compile("^Import ")).click()
+    expect(page.locator("#import")).to_contain_text("experiments on", timeout=60_000)
+    page.get_by_role("link", name="Compare with").first.click()
+    expect(page.locator(".say")).to_contain_text("485 of 548 cases")
