@@ -360,15 +360,27 @@ def _progress_ended() -> None:
         typer.echo("", err=True)
 
 
+HINTS = {
+    "import_mapping_needed": "Name a mapping with --mapping; `evenhand look FILE` suggests one.",
+    **dict.fromkeys(
+        ("duplicate_case_repetition", "contradictory_content"),
+        "--accept-rejected leaves such rows out and counts them.",
+    ),
+}
+
+
 def _import_text(state: dict[str, Any], *, dry_run: bool) -> str:
     kind = "Dry run" if dry_run else "Import"
     lines = [f"{kind} {state.get('id', '')}: {state.get('state', '')}"]
     summary = state.get("summary")
     if isinstance(summary, dict):
         lines += [f"{name}: {value}" for name, value in summary.items() if isinstance(value, int | str)]
-    code = state.get("refusal_code") or (state.get("refusal") or {}).get("code")
-    if code:
-        lines.append(f"Refused: {code}")
+    refused = state.get("refusal")
+    if isinstance(refused, dict) and refused.get("code"):
+        code, message, place = (render.visible(str(refused.get(key) or "")) for key in ("code", "message", "place"))
+        lines.append(" ".join(filter(None, (f"Refused [{code}]:", message, f"({place})" if place else ""))))
+        if hint := HINTS.get(code):
+            lines.append(hint)
     return "\n".join(lines)
 
 

@@ -145,11 +145,13 @@ def test_a_repeated_posting_keeps_its_key(server, arms):  # noqa: F811
 
 
 def test_a_refused_import_is_no_success(server, arms):  # noqa: F811
-    state = {"id": "i1", "state": "refused", "refusal_code": "import_json_invalid"}
+    refusal = {"code": "import_mapping_needed", "message": "This file needs a mapping.", "place": "a.csv"}
+    state = {"id": "i1", "state": "refused", "refusal": refusal}
     server(lambda request: httpx.Response(200, json=state))
     done = run("import", arms(a="1"), "--dataset", "D", *ASK)
     assert done.exit_code == 2
-    assert "import_json_invalid" in done.stdout
+    assert "Refused [import_mapping_needed]: This file needs a mapping. (a.csv)" in done.stdout
+    assert "--mapping" in done.stdout
 
 
 def test_an_import_that_waits_for_a_person_is_no_success(server, arms):  # noqa: F811
