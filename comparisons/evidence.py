@@ -14,7 +14,7 @@ from uuid import UUID
 
 import numpy as np
 from django.db import connection
-from django.db.models import Model
+from django.db.models import Count, Model
 from numpy.typing import NDArray
 from psycopg import Cursor
 
@@ -31,26 +31,16 @@ from analysis.observations import (
     Spend,
 )
 from analysis.spend import CostGroup, fold
+from analysis.verdicts.paired import EXPECTED_FACTS, UNKNOWN
 from comparisons.selection import Chosen, Resolved
 from comparisons.shelf import Shelf
 from grading import columns as series_columns
 from grading.models import Interpretation, SeriesColumn
 from runs import columns as arm_columns
 from runs.columns import FrozenArm
-from runs.models import ArmColumns, State
+from runs.models import Answer, ArmColumns, State
+from teams.records import Availability
 
-UNKNOWN = "Unknown"
-EXPECTED_FACTS = (
-    "Model",
-    "Provider",
-    "Provider revision",
-    "Runtime",
-    "Prompt",
-    "Tools",
-    "Tool schemas",
-    "Context binding",
-)
-"""Facts that a comparison asks of both sides; where nothing was recorded they read Unknown."""
 ENDED = (Outcome.SCORED, Outcome.ABSTAINED, Outcome.NOT_APPLICABLE, Outcome.GRADER_ERROR)
 MEGABYTE = 1024 * 1024
 
@@ -367,6 +357,18 @@ def failed_attempts(resolved: Resolved) -> tuple[FailedAttempts, FailedAttempts]
         )
         found = {row[0]: FailedAttempts(row[1], row[2]) for row in cursor.fetchall()}
     return found.get(ids[0], FailedAttempts(0, None)), found.get(ids[1], FailedAttempts(0, None))
+
+
+def taken_away(resolved: Resolved) -> tuple[int, int]:
+    """Answers of each side that were there and have expired, or were deleted or redacted."""
+    ids = [resolved.candidate.experiment.pk, resolved.baseline.experiment.pk]
+    counted = dict(
+        Answer.objects.filter(execution__experiment_id__in=ids)
+        .exclude(availability=Availability.AVAILABLE)
+        .values_list("execution__experiment_id")
+        .annotate(count=Count("pk"))
+    )
+    return counted.get(ids[0], 0), counted.get(ids[1], 0)
 
 
 # --- spend -----------------------------------------------------------------------------------------

@@ -13,10 +13,10 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 
 from analysis.observations import CostCoverage
 from analysis.results import plain
+from analysis.verdicts.paired import Verdicts
 from comparisons.cases import CaseRow, CaseSide, Listing, Repetition, every_row, ordered, plain_row
 from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
-from comparisons.lenses.verdict import Verdicts
 from teams import csv_export
 from teams.access import Access
 

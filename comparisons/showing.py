@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis import sentence
-from analysis.comparability.conditions import CLAIMS, CONDITIONS, State
-from analysis.comparability.policy import Admissibility, identifier
+from analysis.comparability.policy import Admissibility
 from analysis.observations import CostCoverage, Direction, Kind, Spend
 from analysis.results import Change, GraderCoverage, Notice, PairedResult, SideResult
+from analysis.verdicts.paired import Judged, Verdicts
+from analysis.verdicts.words import Against, Said
 from comparisons import charts
 from comparisons.cases import CaseRow, CaseSide
-from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
-from comparisons.lenses.verdict import Judged, Verdicts
 from teams import figures
 
 LONGEST_CUE = 14
@@ -175,66 +174,31 @@ def quiet_notices(result: PairedResult) -> list[Notice]:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownCondition:
-    """A condition that stands against some claim: how, with which figures, where it is seen, what repairs it."""
-
-    id: str
-    text: str
-    figures: str
-    state: str
-    repair: str
-    href: str
-    """Empty where nothing exists that could be shown."""
-    claims: str
-
-
-@dataclass(frozen=True, slots=True)
 class ShownVerdict:
     """The panel "What may be said"."""
 
     chips: list[Chip]
-    may: list[tuple[str, str, str]]
-    """(claim in a word, sentence, what limits it)."""
-    may_not: list[tuple[str, str]]
-    """(claim in a word, sentence)."""
-    untold: list[tuple[str, str]]
-    conditions: list[ShownCondition]
+    said: Said
+    conditions: list[tuple[Against, str]]
+    """Each with the address of its evidence, empty where nothing exists that could be shown."""
     policy: str
 
 
-def shown_verdict(said: Verdicts, tab: dict[str, str]) -> ShownVerdict:
-    by = {final: [one for one in said.claims if one.final is final] for final in Admissibility}
-    may = [*by[Admissibility.ADMISSIBLE], *by[Admissibility.PARTIAL]]
-    refused, untold = by[Admissibility.INADMISSIBLE], by[Admissibility.INCONCLUSIVE]
+def shown_verdict(verdicts: Verdicts, tab: dict[str, str]) -> ShownVerdict:
+    by = {final: [one for one in verdicts.claims if one.final is final] for final in Admissibility}
     chips_ = [
         Chip(_claims(by[Admissibility.ADMISSIBLE], "holds", "hold"), "good"),
         Chip(_claims(by[Admissibility.PARTIAL], "holds only with limits", "hold only with limits")),
-        Chip(_claims(refused, "may not be made", "may not be made"), "bad"),
-        Chip(_claims(untold, "cannot be told", "cannot be told"), "warn"),
+        Chip(_claims(by[Admissibility.INADMISSIBLE], "may not be made", "may not be made"), "bad"),
+        Chip(_claims(by[Admissibility.INCONCLUSIVE], "cannot be told", "cannot be told"), "warn"),
     ]
-    forbidden: dict[str, str] = {CLAIMS[_name(one)].says: one.short for one in refused}
-    for one in said.claims:
-        if one in may:
-            for text in CLAIMS[_name(one)].never:
-                forbidden.setdefault(text, one.short)
+    said = verdicts.said
     return ShownVerdict(
         chips=[chip for chip in chips_ if chip.text],
-        may=[(one.short, *_limited(text)) for one in may for text in one.verdict.extension.may_say],
-        may_not=[(short, text) for text, short in forbidden.items()],
-        untold=[(one.short, one.asks) for one in untold],
-        conditions=_conditions(said, tab),
-        policy=said.headline_claim.verdict.cdr.policy_version,
+        said=said,
+        conditions=[(one, tab[_TAB_OF.get(one.id, "details")] if one.exists else "") for one in said.against],
+        policy=verdicts.headline_claim.verdict.cdr.policy_version,
     )
-
-
-def _limited(text: str) -> tuple[str, str]:
-    """A sentence and the splits that it must not be said without."""
-    sentence_, _, limits = text.partition(", only ")
-    return sentence_, limits
-
-
-def _name(one: Judged) -> str:
-    return one.claim.partition("(")[0]
 
 
 def _claims(claims: list[Judged], one: str, several: str) -> str:
@@ -245,71 +209,20 @@ def _claims(claims: list[Judged], one: str, several: str) -> str:
     return f"{len(claims)} {one if len(claims) == 1 else several}{named}"
 
 
-_BASE = {
-    "same_model": (
-        "The models differ, or one is not known.",
-        "Ask for the paired difference, or run one model on both sides.",
+_TABS = {
+    "unmatched": ("ext.item_revisions_identical", "ext.manifest_matched", "ext.paired_share", "ext.repetitions_equal"),
+    "coverage": (
+        *("ext.cells_present", "ext.work_terminal", "ext.status_resolved", "ext.missingness_balanced"),
+        *("ext.grading_complete", "ext.cost_coverage_complete", "ext.cost_basis_equal", "ext.latency_measured"),
     ),
-    "single_variable_isolation": ("Model and harness both differ.", "Make a variant that changes one of them."),
-    "score_scale_consistent": ("The scores are not on one scale.", "Grade both sides on one scale."),
-    "causal_attribution": (
-        "Runs that were only observed show no cause, whatever else holds.",
-        "Say which difference was seen.",
+    "changed": (
+        *("same_model", "single_variable_isolation", "score_scale_consistent", "causal_attribution"),
+        *("ext.trust_tier_sufficient", "ext.trust_tiers_uniform", "ext.series_identical"),
+        *("ext.interpretation_equivalent", "ext.declared_change_only", "ext.revisions_known", "ext.auth_mode_equal"),
     ),
 }
-"""Conditions of the base policy, as sentences with what repairs them."""
-
-
-def _base_conditions(said: Verdicts, tab: dict[str, str]) -> list[ShownCondition]:
-    """What the base policy holds against the claims that it judges."""
-    against: dict[str, list[str]] = {}
-    for one in said.claims:
-        record = one.verdict.cdr
-        if one.claim == "score_comparison":
-            for name in record.violated_conditions:
-                against.setdefault(identifier(name), []).append(one.short)
-        elif one.claim == "causal":
-            against.setdefault("causal_attribution", []).append(one.short)
-    return [
-        ShownCondition(
-            name, *(_BASE[name][0], "", State.VIOLATED.value, _BASE[name][1], tab["changed"]), ", ".join(claims)
-        )
-        for name, claims in against.items()
-        if name in _BASE
-    ]
-
-
-def _weighs_on(claims: list[Judged], said: Verdicts) -> str:
-    others = [one.short for one in said.claims if one not in claims]
-    if len(others) <= 2 < len(claims):
-        return f"all but {' and '.join(others)}" if others else "all"
-    return ", ".join(one.short for one in claims)
-
-
-def _conditions(said: Verdicts, tab: dict[str, str]) -> list[ShownCondition]:
-    """Each condition once, with every claim it weighs on; the violated ones first."""
-    against: dict[str, list[Judged]] = {}
-    findings = {}
-    for one in said.claims:
-        for finding in one.weighing:
-            key = f"{finding.id} {finding.state} {verdict.figures(finding.detail)}"
-            against.setdefault(key, []).append(one)
-            findings[key] = finding
-    order = list(CONDITIONS)
-    keys = sorted(against, key=lambda key: (findings[key].state is State.UNKNOWN, order.index(findings[key].id)))
-    own = [
-        ShownCondition(
-            id=findings[key].id,
-            text=verdict.spoken(findings[key]),
-            figures=verdict.figures(findings[key].detail),
-            state=findings[key].state.value,
-            repair=CONDITIONS[findings[key].id].repair,
-            href=tab[verdict.tab_of(findings[key].id)] if verdict.exists(findings[key]) else "",
-            claims=_weighs_on(against[key], said),
-        )
-        for key in keys
-    ]
-    return [*_base_conditions(said, tab), *own]
+_TAB_OF = {condition: tab for tab, conditions in _TABS.items() for condition in conditions}
+"""The tab of the page where the evidence for a condition is listed; all others are under the details."""
 
 
 # --- the six cards -----------------------------------------------------------------------------------

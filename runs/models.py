@@ -170,6 +170,10 @@ class Answer(Content):
 
     class Meta:
         triggers: ClassVar[list[pgtrigger.Trigger]] = [one_way("text", "structured", "error")]
+        indexes = [
+            # the few that were taken away, which every verdict counts
+            models.Index(fields=["execution"], name="answer_taken_away", condition=~models.Q(availability="available"))
+        ]
 
 
 class Attempt(Cost, Immutable):

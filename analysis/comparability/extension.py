@@ -43,7 +43,10 @@ _WITH_INTERVAL: Final = ("paired_difference", "paired_improvement", "non_inferio
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A claim that somebody might make. `variable` and `margin` belong to the claims that need them."""
+    """A claim that somebody might make. `variable` and `margin` belong to the claims that need them.
+
+    Non-inferiority without a margin may be asked; nobody can answer it.
+    """
 
     claim: str
     variable: str = ""
@@ -52,8 +55,8 @@ class Question:
     def __post_init__(self) -> None:
         if (self.claim == "single_variable_comparison") != bool(self.variable):
             raise ValueError("single_variable_comparison needs the declared variable, and no other claim has one.")
-        if (self.claim == "non_inferiority") != (self.margin is not None):
-            raise ValueError("non_inferiority needs a margin, and no other claim has one.")
+        if self.margin is not None and self.claim != "non_inferiority":
+            raise ValueError("Only non_inferiority has a margin.")
 
     @property
     def name(self) -> str:

@@ -30,12 +30,19 @@ class Paired:
     """A resolved selection with its comparison; the columns behind it are loaded when first needed."""
 
     def __init__(
-        self, key: str, resolved: Resolved, comparison: PairedComparison, loaded: tuple[Loaded, Loaded] | None
+        self,
+        key: str,
+        resolved: Resolved,
+        comparison: PairedComparison,
+        loaded: tuple[Loaded, Loaded] | None,
+        taken_away: tuple[int, int],
     ) -> None:
         self.key = key
         """Identity of the result in the team: equal key, equal result."""
         self.resolved = resolved
         self.comparison = comparison
+        self.taken_away = taken_away
+        """Answers of candidate and baseline that can no longer be read."""
         self._given = loaded
 
     @cached_property
@@ -63,14 +70,15 @@ def view(team: Team, resolved: Resolved) -> Paired:
     """The comparison of a resolved selection: from this process, from the database, or computed and kept."""
     spends = evidence.spends(resolved)
     key = key_of(resolved, spends)
+    taken_away = evidence.taken_away(resolved)
     comparison = _results.get((team.pk, key))
     if comparison is not None:
-        return Paired(key, resolved, comparison, None)
+        return Paired(key, resolved, comparison, None, taken_away)
     row = KeptResult.objects.filter(team=team, key=key).only("result").first()
     if row is not None:
         comparison = kept.unpack(row.result)
         _results.put((team.pk, key), comparison, kept.size_of(comparison))
-        return Paired(key, resolved, comparison, None)
+        return Paired(key, resolved, comparison, None, taken_away)
     loaded = evidence.load(resolved)
     candidate, baseline = evidence.sides(resolved, loaded, spends)
     margin = resolved.selection.margin
@@ -85,7 +93,7 @@ def view(team: Team, resolved: Resolved) -> Paired:
         ignore_conflicts=True,  # another worker kept the same bytes first
     )
     _results.put((team.pk, key), comparison, kept.size_of(comparison))
-    return Paired(key, resolved, comparison, loaded)
+    return Paired(key, resolved, comparison, loaded, taken_away)
 
 
 def forget() -> None:

@@ -15,9 +15,10 @@ from analysis.comparability.conditions import State
 from analysis.comparability.policy import Admissibility
 from analysis.observations import FailureKind
 from analysis.sentence import AS_OBSERVED
+from analysis.verdicts import paired as judging
+from analysis.verdicts.paired import WATERMARK, Tier
 from comparisons.lenses import verdict
-from comparisons.lenses.verdict import WATERMARK
-from runs.models import Experiment, TrustTier
+from runs.models import Answer, Experiment, TrustTier
 from tests.factories import evidence
 from tests.factories.arms import random_cases
 
@@ -72,13 +73,13 @@ def test_one_comparison_reaches_all_four_states(apart, cast):
 
 
 def test_a_claim_without_anything_against_it_is_admissible(apart, cast, monkeypatch):
-    of_all = verdict._facts
+    of_all = judging._facts
     known = {"ext.evidence_readable", "ext.primary_fixed_before_launch"}
     monkeypatch.setattr(
-        verdict,
+        judging,
         "_facts",
         lambda paired: [
-            verdict.Fact(fact.condition, State.SATISFIED) if fact.condition in known else fact
+            judging.Fact(fact.condition, State.SATISFIED) if fact.condition in known else fact
             for fact in of_all(paired)
         ],
     )
@@ -91,7 +92,7 @@ def test_what_is_not_recorded_is_unknown(apart, cast):
     found = said(apart(), cast)
     for condition in (
         *("ext.evidence_readable", "ext.revisions_known", "ext.run_window_overlap", "ext.auth_mode_equal"),
-        *("ext.load_conditions_equal", "ext.primary_fixed_before_launch"),
+        *("ext.load_conditions_equal", "ext.primary_fixed_before_launch", "ext.margin_fixed_before_launch"),
     ):
         assert finding(found, condition).state is State.UNKNOWN, condition
         assert finding(found, condition).refs == ("nothing exists",)
@@ -165,6 +166,52 @@ def test_trust_decides_and_is_shown(apart, cast, ana, api_client, tier, final):
     assert answer["trust"] == {"candidate": tier.value, "baseline": "source_verifier"}
     for tab in ("changed", "details"):
         assert f"candidate {tier.label.lower()}" in text_of(ana.get(found.url(cast.ana, tab=tab)))
+
+
+def test_the_tiers_of_a_verdict_are_those_of_the_store():
+    assert [tier.value for tier in Tier] == list(TrustTier.values)
+
+
+@pytest.mark.parametrize("how", ["expired", "deleted", "redacted"])
+def test_evidence_that_was_taken_away_is_missing_and_not_merely_uncaptured(apart, cast, ana, how):
+    found = apart()
+    before = said(found, cast)
+    assert finding(before, "ext.evidence_readable").state is State.UNKNOWN
+    gone = Answer.objects.filter(execution__experiment=found.candidate).order_by("pk")[:2].values("pk")
+    Answer.objects.filter(pk__in=gone).update(availability=how, text=None, structured=None, error=None)
+    after = said(found, cast)
+    one = finding(after, "ext.evidence_readable")
+    assert (one.state, one.detail["taken_away"]) == (State.VIOLATED, {"candidate": 2, "baseline": 0})
+    assert one.refs == tuple(sorted(f"experiment:{side.pk}" for side in (found.candidate, found.baseline)))
+    assert after.headline_claim.final is Admissibility.INCONCLUSIVE
+    assert after.of("score_comparison") is Admissibility.INCONCLUSIVE
+    assert after.of("reliability_comparison") is Admissibility.PARTIAL  # what ended is counted all the same
+    page = text_of(ana.get(found.url(cast.ana)))
+    assert "taken away candidate 2" in page
+    assert "40/40" in page
+
+
+def test_non_inferiority_cannot_be_told_without_a_margin_set_beforehand(apart, cast, ana):
+    found = apart()
+    assert said(found, cast).of("non_inferiority") is Admissibility.INCONCLUSIVE
+    page = text_of(ana.get(found.url(cast.ana)))
+    row = re.search(r"<tr><th[^>]*>Not known whether the margin was fixed.*?</tr>", page, re.DOTALL).group()
+    assert "no margin was set beforehand" in row
+    assert "Fix the margin in the template and launch again." in row
+
+
+def test_a_model_only_difference_is_served_although_the_base_policy_refuses_it(apart, cast):
+    names = ("Provider", "Provider revision", "Runtime", "Prompt", "Tools", "Tool schemas", "Context binding")
+    found = said(apart(facts=[(name, "same") for name in names]), cast)
+    [scores] = [one for one in found.claims if one.claim == "score_comparison"]
+    assert scores.final is Admissibility.INADMISSIBLE
+    assert scores.verdict.cdr.violated_conditions == ["same_model"]
+    for claim in ("single_variable_comparison(model)", "paired_difference"):
+        assert found.of(claim) is Admissibility.PARTIAL, claim
+        [one] = [one for one in found.claims if one.claim == claim]
+        assert {finding.id for finding in one.weighing} <= {
+            *("ext.evidence_readable", "ext.run_window_overlap", "ext.primary_fixed_before_launch")
+        }
 
 
 def test_two_passes_over_the_same_runs_are_no_two_configurations(compare, cast):

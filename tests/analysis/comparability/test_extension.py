@@ -279,7 +279,6 @@ def test_a_fact_is_of_a_known_condition_and_said_once():
     [
         {"claim": "single_variable_comparison"},
         {"claim": "paired_difference", "variable": "model"},
-        {"claim": "non_inferiority"},
         {"claim": "paired_difference", "margin": 0.1},
     ],
 )
