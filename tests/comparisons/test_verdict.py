@@ -205,7 +205,7 @@ def test_a_model_only_difference_is_served_although_the_base_policy_refuses_it(a
     found = said(apart(facts=[(name, "same") for name in names]), cast)
     [scores] = [one for one in found.claims if one.claim == "score_comparison"]
     assert scores.final is Admissibility.INADMISSIBLE
-    assert scores.verdict.cdr.violated_conditions == ["same_model"]
+    assert scores.verdict.cdr.violated_conditions == ("same_model",)
     for claim in ("single_variable_comparison(model)", "paired_difference"):
         assert found.of(claim) is Admissibility.PARTIAL, claim
         [one] = [one for one in found.claims if one.claim == claim]
