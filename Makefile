@@ -4,7 +4,7 @@ SHELL := /bin/sh
 python := .venv/bin/python
 embedded := $(python) -m config.embedded
 # Addresses and servers of the person's own must not leak into checks of the production settings.
-production := env -u EVENHAND_EMBEDDED -u EVENHAND_VAR -u DEBUG \
+production := env -u EVENHAND_EMBEDDED -u EVENHAND_VAR -u DEBUG -u MAIL_URL \
 	DATABASE_URL=postgresql://app:none@127.0.0.1/none CELERY_BROKER_URL=redis://127.0.0.1:1/0 \
 	ALLOWED_HOSTS=evenhand.example.org PUBLIC_URL=https://evenhand.example.org \
 	SECRET_KEY="$$($(python) -c 'import secrets; print(secrets.token_urlsafe(60))')"
