@@ -261,10 +261,9 @@ LOGGING = {
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "WARNING")},
 }
-SILENCED_SYSTEM_CHECKS: list[str] = []
 MAIL_URL = os.environ.get("MAIL_URL", "")  # smtp://user:password@host:587?tls=1; unset: links are shown, not sent
 MAIL_SENDS = bool(MAIL_URL)
 DEFAULT_FROM_EMAIL = os.environ.get("MAIL_FROM", f"evenhand@{urlsplit(PUBLIC_URL).hostname}")
 MAILERS = {"default": mailer(MAIL_URL)}
 # Django takes a mailer that sends nothing for an oversight; without a server links are shown on purpose.
-SILENCED_SYSTEM_CHECKS = [] if MAIL_SENDS else ["mail.E001"]
+SILENCED_SYSTEM_CHECKS: list[str] = [] if MAIL_SENDS else ["mail.E001"]
