@@ -60,6 +60,8 @@ def visit(chromium, house) -> Iterator[Callable[..., Page]]:
             context.add_cookies(house.cookies(who))
         page = context.new_page()
         page.set_default_timeout(20_000)
+        # Asked for before any key is pressed: a chooser that opens while the asking is under way is never told.
+        page.on("filechooser", lambda _: None)
         page.on("pageerror", lambda error: heard(f"error: {error}"))
         page.on("console", lambda line: heard(f"console: {line.text}") if line.type == "error" else None)
         page.on("dialog", lambda dialog: (heard(f"dialog: {dialog.message}"), dialog.dismiss()))
