@@ -448,6 +448,9 @@ def resolve(access: Access, asked: Asked) -> Resolved:
 
 def _experiments(access: Access, asked: Asked) -> dict[str, Experiment]:
     """Both experiments, of this team and of one dataset, completed and unarchived."""
+    for side in SIDES:
+        if not getattr(asked, side):
+            raise Refusal("invalid_field", f"A comparison has two sides; name the {side} experiment too.", place=side)
     ids = {side: pk for side in SIDES if (pk := as_uuid(getattr(asked, side))) is not None}
     rows = {
         row.pk: row

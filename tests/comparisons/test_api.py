@@ -130,3 +130,10 @@ def test_without_the_content_right_rows_have_no_content(compare, cast, api_clien
     assert not {"title", "source_id", "tags"} & row.keys()
     assert ben.get(found.api("paired_comparison_cases", q="x")).status_code == 403
     assert ben.get(found.api()).status_code == 200
+
+
+@pytest.mark.parametrize("side", ["candidate", "baseline"])
+def test_a_side_that_is_not_named_is_said(usual, api, side):
+    answer = api.get(usual.api(**{side: ""}))
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["place"]) == (400, "invalid_field", side)
