@@ -66,8 +66,13 @@ def mapping_of(given: str) -> Mapping | None:
 
 
 def recognised(given: Sequence[Source], mapping: Mapping | None, limits: Limits) -> Recognised:
-    """Several files or folders, read as one import."""
-    return recognise([file for source in given for file in source.files(mapping)], mapping, limits)
+    """Several files or folders, read as one import. A fault without a place of its own is put at the file."""
+    try:
+        return recognise([file for source in given for file in source.files(mapping)], mapping, limits)
+    except Refused as refused:
+        if refused.place or len(given) != 1:
+            raise
+        raise Refused(refused.code, refused.message, str(given[0].path)) from None
 
 
 def one_arm(source: Source, mapping: Mapping | None, limits: Limits, *, accept_rejected: bool) -> Collected:

@@ -62,6 +62,7 @@ def test_an_empty_file(name, tmp_path):
     (tmp_path / "a.jsonl").touch()
     said = refused(name, tmp_path / "a.jsonl")
     assert ("The file is empty" if name != "adjudicate" else "line 1 column 1") in said
+    assert "a.jsonl" in said
 
 
 @pytest.mark.parametrize("name", ["compare", "look", "import"])
