@@ -6,7 +6,6 @@ import re
 import uuid
 
 import pytest
-from django.db import transaction
 from django.urls import URLPattern
 
 from config import urls
@@ -15,7 +14,7 @@ from teams.access import current_access
 from teams.models import AuditEvent, User
 from teams.permissions import Right
 from tests.shape.addresses import ENDPOINTS, FOREIGN, PAGES, Address
-from tests.shape.world import CANARY, World, build_both
+from tests.shape.world import CANARY, World
 
 CONTENT = Right.EVALUATION_CONTENT_READ.value
 
@@ -53,19 +52,6 @@ OPENS_WITH: dict[str, set[int]] = {
     "imports:discard": {302},  # a written import cannot be discarded
 }
 """What a door answers to those whom it lets in, where that is not 200."""
-
-
-@pytest.fixture(scope="module")
-def built(django_db_setup, django_db_blocker):
-    """Built once for all doors: every test runs inside this transaction and is rolled back to its beginning."""
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield build_both()
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
-def world(db, built) -> World:
-    return built[0]
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from datetime import timedelta
 
 import pytest
 from django.contrib import admin
-from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -20,22 +19,10 @@ from teams.models import ApiToken, Membership, User
 from teams.permissions import Right
 from tests.shape.addresses import ENDPOINTS, PAGES, Address
 from tests.shape.test_doors import ANY_MEMBER, PUBLIC, _ask
-from tests.shape.world import CANARY, World, build_both
+from tests.shape.world import CANARY, World
 
 CLOSED = [one for one in ENDPOINTS if one.name not in PUBLIC]
 READ_ONLY = frozenset({"evaluation.read", "evaluation.content.read", "agent.read"})
-
-
-@pytest.fixture(scope="module")
-def built(django_db_setup, django_db_blocker):
-    with django_db_blocker.unblock(), transaction.atomic():
-        yield build_both()
-        transaction.set_rollback(True)
-
-
-@pytest.fixture
-def world(db, built) -> World:
-    return built[0]
 
 
 @pytest.fixture
