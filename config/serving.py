@@ -56,6 +56,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no types
         try:
             answer = self._answer(code, API_PREFIX if target.startswith(API_PREFIX.encode()) else "/")
         except Exception:
+            self.log.exception("The refusal could not be answered in our form")
             super().handle_error(req, client, addr, exc)
             return
         with contextlib.suppress(OSError):
