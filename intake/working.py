@@ -14,7 +14,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -268,6 +268,7 @@ def starter(row: Import) -> Access:
 def open_files(row: Import) -> Recognised:
     """The uploaded files, recognised anew."""
     files = []
+    left_out: tuple[str, ...] = ()
     for file in row.importfile_set.select_related("importfilename"):
         path = storage.path_of(file.sha256)
         if not path.is_file():
@@ -276,8 +277,12 @@ def open_files(row: Import) -> Recognised:
     given = None if row.mapping is None else mapping.from_json(row.mapping)
     if given is not None and given.format != "auto" and any("/" in file.name for file in files):
         # A folder brings what lies beside the results; the same rule as on the command line.
-        files = [file for file in files if file.format == given.format] or files
-    return recognise(files, given, Limits(file_bytes=settings.MAX_UPLOAD_BYTES))
+        beside = [file.name for file in files if file.format != given.format]
+        if len(beside) < len(files):
+            files = [file for file in files if file.format == given.format]
+            left_out = tuple(f"Not read, because the mapping reads {given.format}: {name}" for name in beside)
+    found = recognise(files, given, Limits(file_bytes=settings.MAX_UPLOAD_BYTES))
+    return replace(found, notes=(*found.notes, *left_out))
 
 
 def look(taken: Claim, tick: Tick) -> None:
@@ -302,7 +307,7 @@ def look(taken: Claim, tick: Tick) -> None:
         name = row.dataset_name or " ".join(_suggested_dataset(result).split())[:120]
         if row.one_shot and not name:
             raise Refusal("import_dataset_missing", place="dataset")
-        _keep_texts(row, found, result)
+        _keep_texts(row, found, result, _labels(row))
         _settle(
             taken,
             state=(ImportState.QUEUED if row.one_shot else ImportState.READY).value,
@@ -329,7 +334,7 @@ def _straight(taken: Claim, row: Import, found: Recognised, access: Access, tick
     )
     rejects.flush()
     _judge(row, result)
-    _keep_texts(row, found, result)
+    _keep_texts(row, found, result, label)
     row.summary = examining.summary(result)
     _complete(taken, row, dataset, results, **_seen(found, result))
 
@@ -364,8 +369,7 @@ def _suggested_dataset(result: examining.Examination) -> str:
     return next((run.facts.dataset for run in result.runs if run.facts.dataset), "")
 
 
-def _keep_texts(row: Import, found: Recognised, result: examining.Examination) -> None:
-    label = _labels(row)
+def _keep_texts(row: Import, found: Recognised, result: examining.Examination, label: writing.Label) -> None:
     texts = examining.run_texts(result)
     for position, (text, run) in enumerate(zip(texts, result.runs, strict=True)):
         text["label"] = label(position, run.facts)

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from intake import actions, storage
 from intake.models import Import
 from runs.models import Experiment
 from tests.intake.conftest import work
@@ -44,6 +45,24 @@ def test_folders_tell_the_arms_apart(api):
     work(row)
     assert row.state == "completed", row.refusal_code
     assert Experiment.objects.count() == 2
+
+
+def test_what_lies_beside_the_results_is_left_out_and_named(cast, tmp_path):
+    files = []
+    for name, text in (("run/one/a.jsonl", '{"id": 1, "ok": 1}\n'), ("run/one/metrics.json", '{"ok": 1}')):
+        path = tmp_path / name.replace("/", "-")
+        path.write_text(text)
+        files.append((name, storage.chunks_of(path)))
+    row, _ = actions.create(
+        access=cast.access(cast.ana),
+        files=files,
+        key="beside-1",
+        dataset_name="D",
+        mapping={**MAPPING, "format": "jsonl"},
+    )
+    work(row)
+    assert row.state == "ready", row.refusal_code
+    assert "Not read, because the mapping reads jsonl: run/one/metrics.json" in row.importtext.notes
 
 
 @pytest.mark.parametrize(
