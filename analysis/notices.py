@@ -5,7 +5,7 @@ from __future__ import annotations
 from analysis import sentence
 from analysis.adequacy import SMALLEST_SAMPLE
 from analysis.methods import worst_end
-from analysis.observations import Side
+from analysis.observations import Kind, Side
 from analysis.results import Bracket, Notice, PairedQuality
 from analysis.scoring import GENERATION, SCORED, Joint
 
@@ -82,11 +82,13 @@ def notices(
             )
         )
     if quality.pairs > quality.cases:
+        averaged = candidate.metric.kind is not Kind.CATEGORICAL
+        how = "averaged inside each case" if averaged else "compared one by one inside each case"
         uneven = " Cases with fewer scored repetitions weigh the same." if joint.scored.uneven else ""
         found.append(
             Notice(
                 "repeated_cases",
-                f"Repetitions are averaged inside each case: {quality.pairs:,} pairs over {quality.cases:,} cases, "
+                f"Repetitions are {how}: {quality.pairs:,} pairs over {quality.cases:,} cases, "
                 f"each case with equal weight.{uneven}",
             )
         )

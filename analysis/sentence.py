@@ -232,7 +232,11 @@ def _why(
     parts = []
     if quality.cases and not withheld:
         if metric.kind is Kind.CATEGORICAL or metric.direction is Direction.UNORDERED:
-            counts = f"{quality.cases - quality.same:,} cases differ, {quality.same:,} are the same"
+            moved = quality.cases - quality.same
+            counts = (
+                f"{moved:,} {'case differs' if moved == 1 else 'cases differ'}, "
+                f"{quality.same:,} {'is' if quality.same == 1 else 'are'} the same"
+            )
         else:
             better = f"{quality.better:,} {'case' if quality.better == 1 else 'cases'} better"
             counts = f"{better}, {quality.worse:,} worse, {quality.same:,} the same"

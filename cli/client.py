@@ -51,20 +51,18 @@ class Api:
 
     def paired_comparison(self, selection: dict[str, str]) -> dict[str, Any]:
         """The frozen result, as `GET /api/v1/paired-comparison` gives it."""
-        given = {name: value for name, value in selection.items() if value}
-        answer = self._asked(lambda: self._client.get("/api/v1/paired-comparison", params=given))
-        result = answer.get("result")
-        if not isinstance(result, dict):
-            raise Refused("cli_answer_unknown", "The server's answer has no result.")
-        return result
+        return self._part("/api/v1/paired-comparison", selection, "result")
 
     def paired_plan(self, query: dict[str, str]) -> dict[str, Any]:
         """What would settle it, as `GET /api/v1/paired-comparison/plan` gives it."""
-        given = {name: value for name, value in query.items() if value}
-        answer = self._asked(lambda: self._client.get("/api/v1/paired-comparison/plan", params=given))
-        found = answer.get("answer")
+        return self._part("/api/v1/paired-comparison/plan", query, "answer")
+
+    def _part(self, path: str, query: dict[str, str], name: str) -> dict[str, Any]:
+        """One object of an answer; parameters without a value are not sent."""
+        given = {key: value for key, value in query.items() if value}
+        found = self._asked(lambda: self._client.get(path, params=given)).get(name)
         if not isinstance(found, dict):
-            raise Refused("cli_answer_unknown", "The server's answer has no plan.")
+            raise Refused("cli_answer_unknown", f"The server's answer has no {name}.")
         return found
 
     def post_import(

@@ -93,6 +93,8 @@ def compare(
             _check_share("--margin", margin)
         if difference is not None:
             _check_share("--difference", difference)
+            if not plan:
+                raise Refused("cli_option_invalid", "It says what to plan for; give it with --plan.", "--difference")
         planned: dict[str, Any] | None = None
         if server:
             with Api(server, token) as api:
@@ -102,8 +104,8 @@ def compare(
                     "metric": metric,
                     "candidate_grader": candidate_scorer or scorer,
                     "baseline_grader": baseline_scorer or scorer,
-                    "target": "" if target == 0.05 else f"{target:g}",
-                    "margin": "" if margin is None else f"{margin:g}",
+                    "target": "" if target == 0.05 else f"{target!r}",
+                    "margin": "" if margin is None else f"{margin!r}",
                 }
                 result = api.paired_comparison(query)
                 if plan:

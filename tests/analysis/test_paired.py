@@ -568,3 +568,14 @@ def test_ten_thousand_cases_equal_a_plain_oracle(kind: Kind) -> None:
     error = (mine - other).std() / 100
     assert result.interval95 is not None
     assert result.interval95[0] == pytest.approx((mine - other).mean() - 1.96 * error, abs=0.2 * error)
+
+
+def test_one_case_of_a_kind_is_said_in_the_singular_and_labels_are_not_averaged() -> None:
+    tone = metric(Kind.CATEGORICAL, Direction.UNORDERED, name="Tone")
+    result = compare(
+        side({"a": ["x", "x"], "b": ["x", "y"]}, measured=tone),
+        side({"a": ["x", "x"], "b": ["y", "y"]}, measured=tone),
+    ).result
+    assert "1 case differs, 1 is the same" in result.finding.why
+    [repeated] = [notice.text for notice in result.notices if notice.code == "repeated_cases"]
+    assert repeated.startswith("Repetitions are compared one by one")

@@ -195,3 +195,10 @@ def test_a_plan_comes_from_files_and_from_a_server_alike(server, arms):  # noqa:
         "/api/v1/paired-comparison/plan",
     ]
     assert seen[1].url.params["difference"] == "0.1"
+
+
+def test_a_difference_without_a_plan_is_refused(arms):  # noqa: F811
+    path = arms(a="1" * 20, b="1" * 20)
+    done = run("compare", f"{path}#a", f"{path}#b", "--mapping", LONG, "--difference", "0.1")
+    assert done.exit_code == 2
+    assert "--plan" in done.stderr and "[cli_option_invalid]" in done.stderr
