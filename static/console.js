@@ -339,6 +339,20 @@ function countPicked(root) {
   find("[data-picked-count]", bar).textContent = picked;
 }
 
+// A form that is on its way to another page has been decided: what its fields would still ask comes too late.
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented) return;
+  event.target.setAttribute("data-sent", ""); // not `dataset`: a field of that name would stand in its place
+  for (const field of all("[hx-get]", event.target)) window.htmx?.trigger(field, "htmx:abort");
+});
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.elt.form?.hasAttribute("data-sent")) event.preventDefault();
+});
+window.addEventListener("pageshow", (event) => {
+  if (!event.persisted) return;
+  for (const form of all("form[data-sent]")) form.removeAttribute("data-sent");
+});
+
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-theme-form]")) return;

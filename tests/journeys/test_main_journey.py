@@ -169,6 +169,36 @@ def test_without_scripts(visit, tmp_path, size, left_out):
     assert saved.value.suggested_filename.endswith(".csv")
 
 
+def test_a_dataset_that_is_typed_and_sent_at_once_is_not_asked_about(visit, tmp_path):
+    page = visit("/t/returns/imports/new/")
+    files, mapping = two_files(tmp_path)
+    page.get_by_label("Result files").set_input_files(files)
+    page.get_by_role("button", name="Look at the files").click()
+    if mapping:
+        page.get_by_text("The same as JSON").click(timeout=SLOW)
+        page.get_by_label("Mapping as JSON").fill(mapping)
+        page.locator("form", has=page.get_by_label("Mapping as JSON")).get_by_role("button").click()
+    expect(page.locator(".say")).to_contain_text("Nothing is written yet", timeout=SLOW)
+    page.wait_for_load_state()  # the script of the page comes last
+    asked, held = [], []
+    page.on("request", lambda request: asked.append(request.url) if "/target" in request.url else None)
+    page.route("**/confirm", lambda route: held.append(route))
+    rejected = page.get_by_label(re.compile("Leave out"))
+    if rejected.count():
+        rejected.check()
+    page.get_by_label("Dataset", exact=True).evaluate(
+        """field => {
+            field.value = "At once";
+            field.dispatchEvent(new Event("input", { bubbles: true }));
+            field.form.requestSubmit();
+        }"""
+    )
+    page.wait_for_timeout(1_000)  # longer than the field waits before it asks
+    assert (asked, len(held)) == ([], 1)
+    held[0].continue_()
+    expect(page.locator("#import")).to_contain_text("experiments on", timeout=SLOW)
+
+
 def test_a_folder_whose_folders_are_the_arms(visit, shared):
     page = visit("/t/returns/imports/new/")
     with page.expect_file_chooser() as chooser:
