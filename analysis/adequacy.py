@@ -122,16 +122,20 @@ def adequacy_paired(
     """
     cases = len(differences)
     if discordant is None:
-        mde = mde_paired(differences)
-        needed = None if mde is None or target is None else cases * (mde / target) ** 2
-    else:
-        mde = mde_paired_passes(*discordant)
-        gain, loss, weight = discordant
-        # `weight` may be an effective number of cases; what is asked for is real ones.
-        share = (gain + loss) / weight if weight else 0.0
-        needed = None
-        if weight and target is not None:
-            needed = needed_paired_passes(share, min(target, 1.0)) * cases / weight
+        return adequacy_of(mde_paired(differences), cases, target=target)
+    mde = mde_paired_passes(*discordant)
+    gain, loss, weight = discordant
+    # `weight` may be an effective number of cases; what is asked for is real ones.
+    share = (gain + loss) / weight if weight else 0.0
+    needed = None
+    if weight and target is not None:
+        needed = needed_paired_passes(share, min(target, 1.0)) * cases / weight
+    return _verdict(mde, target, cases, needed)
+
+
+def adequacy_of(mde: float | None, cases: int, *, target: float | None) -> Adequacy:
+    """Verdict on a detectable difference that falls with the root of the cases; the rules as above."""
+    needed = None if mde is None or target is None else cases * (mde / target) ** 2
     return _verdict(mde, target, cases, needed)
 
 

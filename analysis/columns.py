@@ -19,6 +19,7 @@ from analysis.observations import (
     Generation,
     Outcome,
     Series,
+    no_groups,
 )
 from analysis.refusals import Refused
 
@@ -45,24 +46,30 @@ class Row(NamedTuple):
     outcome: Outcome
     value: float | None
     category: str | None
+    group_digest: bytes = b""
+    """32 bytes of the group of related cases that this one belongs to, or empty."""
 
 
 def build_side_columns(rows: Iterable[Row | tuple[object, ...]]) -> tuple[Arm, Series]:
     """Canonical columns of one side: cases by source digest, repetitions ascending inside a case.
 
     Refused, with nothing kept: the same case and repetition twice; one source id with two captured
-    contents; a value that is not finite or that belongs to no scored judgment. A case that was
-    captured in some repetitions only has the content that was captured.
+    contents, or in two groups; a value that is not finite or that belongs to no scored judgment. A case
+    that was captured in some repetitions only has the content that was captured, likewise its group.
+    The group may be left out of plain tuples.
     """
     table = list(rows)
     if not table:
         return _empty()
     columns = tuple(zip(*table, strict=True))
-    if len(columns) != len(Row._fields):
+    if len(columns) not in (len(Row._fields) - 1, len(Row._fields)):
         raise ValueError(f"A row has the {len(Row._fields)} fields {', '.join(Row._fields)}; got {len(columns)}.")
     given = Row(*columns)  # type: ignore[arg-type]  # one tuple per field here, not one value
     source_of_row = _digests(cast("tuple[bytes, ...]", given.source_digest), "source", may_be_empty=False)
-    content_of_row = _digests(cast("tuple[bytes, ...]", given.content_digest), "content", may_be_empty=True)
+    content_of_row = _digests(cast("tuple[bytes, ...]", given.content_digest), "content")
+    group_of_row = (
+        _digests(cast("tuple[bytes, ...]", given.group_digest), "group") if given.group_digest else no_groups()
+    )
     repetition = _whole(given.repetition, "repetition", 0, LARGEST_REPETITION)
     generation = _codes(given.generation, Generation)
     failure = _codes(given.failure, FailureKind)
@@ -97,7 +104,7 @@ def build_side_columns(rows: Iterable[Row | tuple[object, ...]]) -> tuple[Arm, S
         )
     arm = Arm(
         source=source,
-        content=_content_per_case(case, content_of_row[order], len(source)),
+        content=_one_per_case(case, content_of_row[order], len(source), TWO_CONTENTS),
         case=case,
         repetition=repetition,
         generation=generation[order],
@@ -105,6 +112,7 @@ def build_side_columns(rows: Iterable[Row | tuple[object, ...]]) -> tuple[Arm, S
         latency_ms=latency[order],
         cost_micros=cost[order],
         cost_coverage=coverage[order],
+        group=_groups(case, group_of_row, order, len(source)),
     )
     series = Series(outcome=outcome[order], value=value[order], category=category[order], categories=categories)
     return arm, series
@@ -132,7 +140,7 @@ def _words(digests: NDArray[np.bytes_]) -> NDArray[np.uint64]:
     return flat.view(">u8").reshape(len(flat), 4).astype(np.uint64)
 
 
-def _digests(given: tuple[bytes, ...], name: str, *, may_be_empty: bool) -> NDArray[np.bytes_]:
+def _digests(given: tuple[bytes, ...], name: str, *, may_be_empty: bool = True) -> NDArray[np.bytes_]:
     lengths = set(map(len, given))
     if not lengths <= ({0, DIGEST_BYTES} if may_be_empty else {DIGEST_BYTES}):
         raise ValueError(f"A {name} digest has {DIGEST_BYTES} bytes.")
@@ -193,16 +201,33 @@ def _check_judgments(outcome: NDArray[np.uint8], value: NDArray[np.float64], cat
         raise Refused("score_without_value", "A scored judgment needs a value or a category.")
 
 
-def _content_per_case(case: NDArray[np.int32], content: NDArray[np.bytes_], cases: int) -> NDArray[np.bytes_]:
+TWO_CONTENTS = (
+    "source_with_two_contents",
+    "One source id names two different contents. Inside one experiment a source id is one case.",
+)
+TWO_GROUPS = (
+    "source_with_two_groups",
+    "One source id belongs to two groups. Inside one experiment a case belongs to one group at most.",
+)
+
+
+def _one_per_case(
+    case: NDArray[np.int32], given: NDArray[np.bytes_], cases: int, refusal: tuple[str, str]
+) -> NDArray[np.bytes_]:
     per_case = np.zeros(cases, dtype="S32")
-    captured = content != b""
-    per_case[case[captured]] = content[captured]
-    if (per_case[case[captured]] != content[captured]).any():
-        raise Refused(
-            "source_with_two_contents",
-            "One source id names two different contents. Inside one experiment a source id is one case.",
-        )
+    known = given != b""
+    per_case[case[known]] = given[known]
+    if (per_case[case[known]] != given[known]).any():
+        raise Refused(*refusal)
     return per_case
+
+
+def _groups(
+    case: NDArray[np.int32], given: NDArray[np.bytes_], order: NDArray[np.int64], cases: int
+) -> NDArray[np.bytes_]:
+    if not (given != b"").any():
+        return no_groups()
+    return _one_per_case(case, given[order], cases, TWO_GROUPS)
 
 
 def _empty() -> tuple[Arm, Series]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse, special
+from scipy.sparse import csgraph
 
 from analysis.adequacy import Z_SUM
 from analysis.hypothesis_tests import sign_flip
@@ -37,6 +38,30 @@ class GroupedError:
     clustered: float
     corrected: float
     design_effect: float | None
+
+
+def related(*claims: NDArray[np.bytes_]) -> NDArray[np.int64]:
+    """Number of the group of each case (n,), from one or more columns ('S32', n) of group digests.
+
+    Cases are together if any column puts them together; a case without a group stands alone. So two
+    sides may name the same groups differently, and swapping them changes nothing. Groups are numbered
+    in the order of their first case.
+    """
+    cases = len(claims[0])
+    edges: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+    nodes = cases
+    for claim in claims:
+        named = np.flatnonzero(claim != b"")
+        names, numbers = np.unique(claim[named], return_inverse=True)
+        edges.append((named, numbers.astype(np.int64) + nodes))
+        nodes += len(names)
+    start, end = np.concatenate([one for one, _ in edges]), np.concatenate([other for _, other in edges])
+    graph = sparse.coo_array((np.ones(len(start), dtype=np.int8), (start, end)), shape=(nodes, nodes))
+    labels = csgraph.connected_components(graph, directed=False)[1][:cases]
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse])
 
 
 def group_numbers(keys: NDArray[np.generic]) -> tuple[NDArray[np.int64], int]:

@@ -7,16 +7,17 @@ method stays visible beside it.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis import adequacy, intervals
+from analysis import adequacy, groups, intervals
 from analysis.hypothesis_tests import mcnemar_midp, sign_flip, two_proportion_z
 from analysis.observations import Direction, Kind, Metric, Side
 from analysis.resampling import LEVEL, RESAMPLES, BootstrapInterval, bootstrap_interval, stream_seed
-from analysis.results import Adequacy, Bracket, Interval, NonInferiority, Test, Variation
-from analysis.scoring import NOT_APPLICABLE, SCORED, Floats, Joint, Scored, collapse
+from analysis.results import Adequacy, Bracket, Grouping, Interval, NonInferiority, Test, Variation
+from analysis.scoring import NOT_APPLICABLE, SCORED, Floats, Joint, Scored, Whole, collapse
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,8 @@ class Evidence:
     scored: Scored
     digests: tuple[str, str]
     passes_or_fails: bool
+    group_of_case: Whole | None = None
+    """Number of each scored case's group, where some share one: then groups are the unit."""
 
     @property
     def single(self) -> bool:
@@ -47,7 +50,10 @@ class Evidence:
 
     def score_or_t(self, *, leads: bool) -> Interval | None:
         """The interval of the rule table: score for pass/fail, t for numbers; None where none can be given."""
-        if self.passes_or_fails:
+        if self.group_of_case is not None:
+            limits = groups.clustered_t(self.scored.delta, self.group_of_case, LEVEL)
+            method, label = "grouped_t", "t interval on groups"
+        elif self.passes_or_fails:
             limits = intervals.effective_score(self.scored.candidate_mean, self.scored.baseline_mean, self.repetitions)
             method = "tango_score" if self.single else "effective_score"
             label = "score interval"
@@ -63,17 +69,58 @@ class Evidence:
         first, second = self.digests
         return bootstrap_interval(self.scored.delta, self.seed, flipped=first > second)
 
+    def grouped_bootstrap(self) -> Interval | None:
+        """The percentile bootstrap of whole groups; None where no cases share one."""
+        if self.group_of_case is None:
+            return None
+        first, second = self.digests
+        sign = -1.0 if first > second else 1.0
+        seed = hashlib.sha256(self.seed + b"groups").digest()
+        limits = groups.grouped_bootstrap(sign * self.scored.delta + 0.0, self.group_of_case, seed)
+        if limits is None:
+            return None
+        low, high = sorted((sign * limits.low, sign * limits.high))
+        label = f"group bootstrap, {RESAMPLES:,} resamples"
+        return Interval("grouped_bootstrap", label, LEVEL, low + 0.0, high + 0.0, leads=False, descriptive=False)
+
+    def grouping(self) -> Grouping | None:
+        """How many groups stand behind the cases, and what that costs."""
+        if self.group_of_case is None:
+            return None
+        error = groups.grouped_error(self.scored.delta, self.group_of_case)
+        sizes = np.bincount(self.group_of_case)
+        return Grouping(
+            groups=len(sizes),
+            grouped_cases=int(sizes[sizes > 1].sum()),
+            largest=int(sizes.max()),
+            standard_error=None if error is None else error.corrected,
+            design_effect=None if error is None else error.design_effect,
+        )
+
+    @property
+    def too_few_groups(self) -> bool:
+        return self.group_of_case is not None and int(self.group_of_case.max()) + 1 < groups.SMALLEST_GROUPS
+
     def tests(self) -> tuple[Test, ...]:
         """Two-sided tests for the details."""
+        if self.group_of_case is not None:
+            flips = hashlib.sha256(self.seed + b"sign-flip groups").digest()
+            by_group = groups.clustered_sign_flip(self.scored.delta, self.group_of_case, flips)
+            return (Test("grouped_sign_flip", "sign-flip test on groups", by_group), *self._unpaired_z())
         if not self.passes_or_fails or not self.single:
             flips = hashlib.sha256(self.seed + b"sign-flip").digest()
             return (Test("sign_flip", "sign-flip test on case means", sign_flip(self.scored.delta, flips)),)
         gain, loss = self.discordant
+        return (Test("mcnemar_midp", "McNemar mid-p", mcnemar_midp(gain, loss)), *self._unpaired_z())
+
+    def _unpaired_z(self) -> tuple[Test, ...]:
+        """The z-test that takes the arms for independent ones; for single passes or fails only."""
+        if not self.passes_or_fails or not self.single:
+            return ()
         cases = self.scored.cases
         passed = int(self.scored.candidate_sum.sum()), int(self.scored.baseline_sum.sum())
         unpaired = two_proportion_z(passed[0], cases, passed[1], cases)
         return (
-            Test("mcnemar_midp", "McNemar mid-p", mcnemar_midp(gain, loss)),
             Test(
                 "two_proportion_z",
                 "two-proportion z, unpaired, conservative",
@@ -84,6 +131,12 @@ class Evidence:
 
     def adequacy(self, target: float | None) -> Adequacy:
         """Whether `target`, in the metric's unit, could have been seen."""
+        if self.group_of_case is not None:
+            return adequacy.adequacy_of(
+                None if self.too_few_groups else groups.mde_grouped(self.scored.delta, self.group_of_case),
+                self.scored.cases,
+                target=target,
+            )
         table: tuple[float, float, float] | None = None
         if self.passes_or_fails:
             varies = bool((self.scored.delta != self.scored.delta[0]).any())
@@ -111,19 +164,23 @@ def _sign(low: float, high: float) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def resolved(leading: Interval | None, bootstrap: BootstrapInterval | None) -> bool:
-    """Both intervals exclude zero on the same side."""
-    if leading is None or not leading.leads or bootstrap is None:
+type Range = Interval | BootstrapInterval
+
+
+def resolved(leading: Interval | None, others: Sequence[Range]) -> bool:
+    """All intervals exclude zero on the same side."""
+    if leading is None or not leading.leads or not others:
         return False
     side = _sign(leading.low, leading.high)
-    return side != 0 and side == _sign(bootstrap.low, bootstrap.high)
+    return side != 0 and all(_sign(one.low, one.high) == side for one in others)
 
 
-def disagree(leading: Interval | None, bootstrap: BootstrapInterval | None) -> bool:
-    """One interval excludes zero on a side and the other does not."""
-    if leading is None or not leading.leads or bootstrap is None:
+def disagree(leading: Interval | None, others: Sequence[Range]) -> bool:
+    """One interval excludes zero on a side and another does not."""
+    if leading is None or not leading.leads:
         return False
-    return _sign(leading.low, leading.high) != _sign(bootstrap.low, bootstrap.high)
+    side = _sign(leading.low, leading.high)
+    return any(_sign(one.low, one.high) != side for one in others)
 
 
 def bootstrap_label(bootstrap: BootstrapInterval | None) -> str:
@@ -134,11 +191,15 @@ def bootstrap_label(bootstrap: BootstrapInterval | None) -> str:
     return f"{base}, {'cases by index' if bootstrap.sampler == 'index' else 'exact counts of distinct differences'}"
 
 
-def interval_list(leading: Interval | None, bootstrap: BootstrapInterval | None) -> tuple[Interval, ...]:
+def interval_list(
+    leading: Interval | None, bootstrap: BootstrapInterval | None, by_group: Interval | None = None
+) -> tuple[Interval, ...]:
     """Every interval given, the leading one first."""
-    found = [] if leading is None else [leading]
+    found = [one for one in (leading, by_group) if one is not None]
     if bootstrap is not None:
         label = f"case bootstrap, {RESAMPLES:,} resamples"
+        if by_group is not None:
+            label += ", as if cases were independent"
         found.append(
             Interval(
                 "percentile_bootstrap", label, LEVEL, bootstrap.low, bootstrap.high, leads=False, descriptive=False

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from analysis import sentence
 from analysis.adequacy import SMALLEST_SAMPLE
+from analysis.groups import SMALLEST_GROUPS
 from analysis.methods import worst_end
 from analysis.observations import Kind, Side
-from analysis.results import Bracket, Notice, PairedQuality
+from analysis.results import Bracket, Grouping, Notice, PairedQuality
 from analysis.scoring import GENERATION, SCORED, Joint
 
 NOTABLE_GAP = 0.05  # unscored shares of the two sides that differ by this much are pointed out
@@ -48,6 +51,7 @@ def notices(
     small_sample: bool,
     methods_disagree: bool,
     no_variation: bool,
+    grouping: Grouping | None = None,
 ) -> tuple[Notice, ...]:
     """Everything to mind, the weightiest first."""
     found = []
@@ -57,10 +61,12 @@ def notices(
         found.append(
             Notice(
                 "methods_disagree",
-                "Methods disagree: the leading interval and the case bootstrap differ on whether the difference "
+                "Methods disagree: the leading interval and a bootstrap differ on whether the difference "
                 "could be zero. Treat it as unresolved.",
             )
         )
+    if grouping is not None:
+        found.append(_related_cases(grouping, quality.cases))
     if no_variation:
         found.append(
             Notice(
@@ -111,6 +117,21 @@ def _small_sample(cases: int) -> Notice:
         f"Small sample: {cases} paired scored {'case' if cases == 1 else 'cases'}. "
         f"An interval needs at least {SMALLEST_SAMPLE}; results here are descriptive.",
     )
+
+
+def _related_cases(grouping: Grouping, cases: int) -> Notice:
+    counted = f"{cases:,} paired cases form {grouping.groups:,} {'group' if grouping.groups == 1 else 'groups'}"
+    if grouping.groups < SMALLEST_GROUPS:
+        return Notice(
+            "few_groups",
+            f"Few groups: the {counted} of related cases, which move together. "
+            f"An interval needs at least {SMALLEST_GROUPS} groups; results here are descriptive.",
+        )
+    text = f"Related cases move together: the {counted}, and intervals and tests count groups."
+    if grouping.design_effect is not None:
+        wider = sentence.figure(math.sqrt(grouping.design_effect))
+        text += f" The uncertainty is {wider} times that of as many unrelated cases."
+    return Notice("related_cases", text)
 
 
 def _generation_gap(

@@ -8,7 +8,7 @@ comparison of two database experiments with the same evidence are the same compa
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 import numpy as np
@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 
 NO_CONTENT = b""
 """Content digest of a case whose content was not captured."""
+
+
+def no_groups() -> NDArray[np.bytes_]:
+    """The column of groups of an arm whose cases have none."""
+    return np.empty(0, dtype="S32")
 
 
 class Generation(IntEnum):
@@ -114,7 +119,9 @@ class Arm:
     `source` and `content` are SHA-256 digests per case ('S32', n), `source` strictly ascending;
     `content` is empty where the content was not captured. `case` (int32, m) indexes them,
     ascending; inside a case `repetition` (int32, m) is strictly ascending. `latency_ms` is NaN where
-    unknown; `cost_micros` is meaningful only as far as `cost_coverage` says.
+    unknown; `cost_micros` is meaningful only as far as `cost_coverage` says. `group` ('S32', n) is the
+    digest of what a case shares with others (a document, a template), empty where it has none; the
+    column has no entries where no case has a group.
     """
 
     source: NDArray[np.bytes_]
@@ -126,6 +133,7 @@ class Arm:
     latency_ms: NDArray[np.float64]
     cost_micros: NDArray[np.int64]
     cost_coverage: NDArray[np.uint8]
+    group: NDArray[np.bytes_] = field(default_factory=no_groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +190,11 @@ def source_digest(source_id: str | int) -> bytes:
     """Identity of a case by name. A number and a text of the same spelling are two cases."""
     kind = b"int" if isinstance(source_id, int) else b"text"
     return hashlib.sha256(b"evenhand/source/1\0" + kind + b"\0" + str(source_id).encode()).digest()
+
+
+def group_digest(name: str) -> bytes:
+    """Identity of a group of related cases by its name; empty for no name."""
+    return hashlib.sha256(b"evenhand/group/1\0" + name.encode()).digest() if name else b""
 
 
 def series_digest(arm: Arm, series: Series) -> str:

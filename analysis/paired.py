@@ -18,7 +18,7 @@ from analysis.notices import notices, withheld
 from analysis.observations import Kind, Metric, Side, series_digest
 from analysis.resampling import METHOD_VERSION
 from analysis.results import ArmQuality, Change, PairedCases, PairedComparison, PairedQuality, PairedResult
-from analysis.scoring import Floats, Joint, score
+from analysis.scoring import Floats, Joint, related_cases, score
 
 
 def _one_kind(candidate: Side, baseline: Side) -> tuple[Side, Side]:
@@ -58,9 +58,16 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
     small_sample = scored.cases < SMALLEST_SAMPLE
 
     passes_or_fails = metric.kind is Kind.BOOLEAN and joint.passes_or_fails
-    evidence = methods.Evidence(metric, scored, digests, passes_or_fails) if comparable and scored.cases else None
-    leading = evidence.score_or_t(leads=not small_sample) if evidence else None
+    evidence = None
+    if comparable and scored.cases:
+        related = related_cases(candidate.arm, baseline.arm, joint)
+        evidence = methods.Evidence(metric, scored, digests, passes_or_fails, related)
+    few_groups = evidence is not None and evidence.too_few_groups
+    leading = evidence.score_or_t(leads=not small_sample and not few_groups) if evidence else None
     bootstrap = evidence.bootstrap() if evidence and not small_sample else None
+    by_group = evidence.grouped_bootstrap() if evidence and not small_sample else None
+    others = [one for one in (by_group, bootstrap) if one is not None]
+    grouping = evidence.grouping() if evidence else None
     chance = evidence.chance() if evidence else None
     bracket = methods.bracket(candidate, baseline, joint) if comparable else None
     tolerated = methods.share_of_scale(metric, margin)
@@ -79,14 +86,15 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
             all_cases=joint.pairing.cases,
             repetitions=(int(scored.pairs.min(initial=2**31)), int(scored.pairs.max(initial=0))),
             lead=leading if leading is not None and leading.leads else None,
-            resolved=methods.resolved(leading, bootstrap),
+            resolved=methods.resolved(leading, others),
             small_sample=small_sample,
+            few_groups=grouping.groups if few_groups and grouping is not None else None,
             chance=None if chance is None else chance[1],
             labels=labels,
             withheld=reasons,
         ),
         quality=quality,
-        intervals=methods.interval_list(leading, bootstrap),
+        intervals=methods.interval_list(leading, bootstrap, by_group),
         interval95=None if bootstrap is None else (bootstrap.low, bootstrap.high),
         interval95_method=methods.bootstrap_label(bootstrap),
         small_sample=small_sample,
@@ -108,13 +116,15 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
             quality,
             bracket,
             small_sample=small_sample and comparable,
-            methods_disagree=methods.disagree(leading, bootstrap),
+            methods_disagree=methods.disagree(leading, others),
+            grouping=grouping,
             no_variation=bootstrap is not None and bootstrap.low == bootstrap.high,
         ),
         filters=filter_counts(cases),
         all_cases=joint.pairing.cases,
         variation=methods.variation(joint) if evidence else None,
         non_inferiority=methods.non_inferiority(metric, leading, tolerated) if comparable else None,
+        grouping=grouping,
     )
     return PairedComparison(result=result, cases=cases, unmatched=unmatched)
 

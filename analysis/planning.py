@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 
 from analysis.adequacy import SMALLEST_SAMPLE, Z_SUM, needed_paired_passes
+from analysis.groups import SMALLEST_GROUPS
 from analysis.observations import Kind
 from analysis.results import PairedResult
 from analysis.sentence import amount
@@ -52,7 +53,8 @@ class Answer:
     """The plan in words. Where none can be made, `plan` is None and `code` and `text` say why."""
 
     code: str
-    """`planned`, `answered`, `withheld`, `categorical`, `too_few_cases`, `no_target` or `no_variation`."""
+    """`planned` or `answered`; without a plan `withheld`, `categorical`, `too_few_cases`, `too_few_groups`,
+    `no_target` or `no_variation`."""
     text: str
     plan: Plan | None
 
@@ -61,7 +63,8 @@ def answer(result: PairedResult, difference: float | None = None) -> Answer:
     """How many more cases or repetitions would settle it, or why no number can be given.
 
     `difference` (in the metric's unit, above zero) is the one that matters; the target of the comparison
-    unless given. Nothing is planned from fewer than 20 paired cases: their variation is no estimate.
+    unless given. Nothing is planned from fewer than 20 paired cases or 10 groups of related ones: their
+    variation is no estimate.
     """
     if result.withheld:
         return Answer("withheld", f"No plan: {result.withheld[0].text} More cases would not settle that.", None)
@@ -71,6 +74,12 @@ def answer(result: PairedResult, difference: float | None = None) -> Answer:
     if cases < SMALLEST_SAMPLE:
         text = f"No plan: {cases:,} paired scored {_plural(cases, 'case')}. It takes {SMALLEST_SAMPLE} to estimate how "
         return Answer("too_few_cases", f"{text}much cases vary; run that many first.", None)
+    groups = None if result.grouping is None else result.grouping.groups
+    if groups is not None and groups < SMALLEST_GROUPS:
+        text = (
+            f"No plan: {groups:,} {_plural(groups, 'group')} of related cases. It takes {SMALLEST_GROUPS} to estimate "
+        )
+        return Answer("too_few_groups", f"{text}how much groups vary; run that many first.", None)
     if difference is None and (result.adequacy is None or result.adequacy.target is None):
         text = "No plan: the metric has no bounds to take a share of. Say the difference that matters in its own unit."
         return Answer("no_target", text, None)
@@ -118,8 +127,13 @@ def plan(result: PairedResult, target: float | None = None) -> Plan | None:
     # The spread is a population deviation; planning needs the variance that n cases estimate.
     variance = quality.delta_spread**2 * cases / (cases - 1)
     rounding = (1e-12 * abs(quality.delta or 0.0)) ** 2
+    if result.grouping is not None:
+        if result.grouping.standard_error is None:
+            return None
+        variance = cases * result.grouping.standard_error**2  # groups of related cases vary, not single cases
     varies = variance > rounding
-    if result.metric.kind is Kind.BOOLEAN and quality.pairs == cases and _passes_or_fails(result):
+    single = quality.pairs == cases and _passes_or_fails(result) and result.grouping is None
+    if result.metric.kind is Kind.BOOLEAN and single:
         discordant = (cases - quality.same) / cases
         needed = needed_paired_passes(discordant, min(target, 1.0))
     elif varies:
@@ -135,6 +149,8 @@ def plan(result: PairedResult, target: float | None = None) -> Plan | None:
         f"A true difference of {amount(result.metric, target)} is to be seen with 80 % power at a two-sided 5 %.",
         f"New cases vary as the {cases:,} paired ones did; they come from the same population, and as many pair.",
     ]
+    if result.grouping is not None:
+        assumptions.append("New cases come in new groups of related cases, as large as those at hand.")
     if result.variation is not None and varies:
         noise = min(
             (result.variation.within_candidate + result.variation.within_baseline) / repetitions,

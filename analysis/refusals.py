@@ -48,6 +48,7 @@ CODES: Final[dict[str, str]] = {
     "import_duplicate_identity": "One task, harness, model and repetition may stand once in a file.",
     "import_identity_control_character": "Names and ids may hold no control, direction or zero-width characters.",
     "duplicate_case_repetition": "One case and repetition may stand once in a run; later copies are set aside.",
+    "contradictory_group": "All repetitions of one case in a run must name the same group; others are left out.",
     "contradictory_content": "All repetitions of one case in a run must ask the same; contradicting rows are left out.",
     # CSV
     "import_csv_ragged_row": "Every row must have as many fields as the header.",
@@ -80,6 +81,7 @@ CODES: Final[dict[str, str]] = {
     "import_scorer_ambiguous": "One scorer must be chosen where both sides have several.",
     # columns of a side
     "duplicate_execution": "Each repetition of a case may appear once on a side.",
+    "source_with_two_groups": "Inside one experiment a case belongs to one group of related cases at most.",
     "source_with_two_contents": "Inside one experiment a source id is one case with one content.",
     "invalid_repetition": "A repetition must be a whole number that is not negative.",
     "invalid_latency": "A latency must be a number of milliseconds that is not negative, or absent.",

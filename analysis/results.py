@@ -196,6 +196,22 @@ class NonInferiority:
 
 
 @dataclass(frozen=True, slots=True)
+class Grouping:
+    """Cases that share a source, where the evidence names groups: then groups are counted, not cases.
+
+    `grouped_cases` of the paired cases share their group with another one. `design_effect` is how many
+    times larger the variance of the mean difference is than if cases were independent, None where they
+    do not vary; `standard_error` is the one used, in the metric's unit, None below two groups.
+    """
+
+    groups: int
+    grouped_cases: int
+    largest: int
+    standard_error: float | None
+    design_effect: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Variation:
     """Variance of single repetitions inside cases, and of case differences without it; for planning."""
 
@@ -312,6 +328,8 @@ class PairedResult:
     """None unless some cases have two or more jointly scored repetitions."""
     non_inferiority: NonInferiority | None
     """None unless a margin was given and the metric has a direction and a scale to take a share of."""
+    grouping: Grouping | None
+    """None unless some paired cases share a group."""
 
     @property
     def directional(self) -> bool:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.observations import Generation, Kind, Outcome, Series, Side
+from analysis.groups import related
+from analysis.observations import Arm, Generation, Kind, Outcome, Series, Side
 from analysis.pairing import REASONS, Pairing, pair
 
 type Floats = NDArray[np.float64]
@@ -153,6 +154,22 @@ def score(candidate: Side, baseline: Side) -> Joint:
         categorical=categorical,
         scored=collapse(case_of_pair, *values, len(pairing.candidate_case)),
     )
+
+
+def related_cases(candidate: Arm, baseline: Arm, joint: Joint) -> Whole | None:
+    """Number of each scored case's group by either side's naming; None where no two cases share one."""
+    claims = [
+        arm.group[case[joint.scored.case]]
+        for arm, case in (
+            (candidate, joint.pairing.candidate_case),
+            (baseline, joint.pairing.baseline_case),
+        )
+        if len(arm.group)
+    ]
+    if not claims:
+        return None
+    numbers = related(*claims)
+    return numbers if int(numbers.max(initial=-1)) + 1 < len(numbers) else None
 
 
 def _reasons(side: Side, row: NDArray[np.int32]) -> NDArray[np.uint8]:

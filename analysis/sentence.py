@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from analysis.adequacy import SMALLEST_SAMPLE
 from analysis.observations import Direction, Kind, Metric
 from analysis.results import Finding, Interval, LabelShare, Notice, PairedQuality, Segment
 
@@ -77,13 +78,15 @@ def finding(
     lead: Interval | None,
     resolved: bool,
     small_sample: bool,
+    few_groups: int | None = None,
     chance: float | None,
     labels: tuple[LabelShare, ...],
     withheld: tuple[Notice, ...],
 ) -> Finding:
     """The finding of a paired comparison. `resolved` says that the leading intervals agree and exclude zero.
 
-    `repetitions` is the smallest and largest number of jointly scored repetitions of a case.
+    `repetitions` is the smallest and largest number of jointly scored repetitions of a case; `few_groups`
+    how many groups of related cases there are, where they are too few.
     """
     where = population(quality.cases, all_cases)
     why = _why(quality, all_cases, repetitions, chance, metric, bool(withheld))
@@ -107,8 +110,8 @@ def finding(
         return Finding("no_pairs", (Segment(text),), why)
     if metric.kind is Kind.CATEGORICAL:
         return Finding("distribution", _distribution(where, candidate, baseline, quality, labels), why)
-    if small_sample:
-        return Finding("too_few", _too_few(metric, candidate, baseline, quality, all_cases), why)
+    if small_sample or few_groups is not None:
+        return Finding("too_few", _too_few(metric, candidate, baseline, quality, all_cases, few_groups), why)
     delta = quality.delta if quality.delta is not None else math.nan
     if metric.direction is Direction.UNORDERED and lead is not None:
         unordered = (
@@ -172,11 +175,14 @@ def _not_resolved(
 
 
 def _too_few(
-    metric: Metric, candidate: str, baseline: str, quality: PairedQuality, all_cases: int
+    metric: Metric, candidate: str, baseline: str, quality: PairedQuality, all_cases: int, groups: int | None
 ) -> tuple[Segment, ...]:
     only = f"{quality.cases:,} case{'' if quality.cases == 1 else 's'}"
     split = "" if quality.cases == all_cases else f" of {all_cases:,}"
     verb = "is" if quality.cases == 1 else "are"
+    if groups is not None and quality.cases >= SMALLEST_SAMPLE:
+        only, split = f"{groups} {'group' if groups == 1 else 'groups'} of related cases", ""
+        verb = "is" if groups == 1 else "are"
     first, second = _level(metric, quality, candidate=True), _level(metric, quality, candidate=False)
     what = (
         f"{candidate} has {metric.name} in"

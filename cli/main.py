@@ -365,7 +365,7 @@ def _progress_ended() -> None:
 HINTS = {
     "import_mapping_needed": "Name a mapping with --mapping; `evenhand look FILE` suggests one.",
     **dict.fromkeys(
-        ("duplicate_case_repetition", "contradictory_content"),
+        ("duplicate_case_repetition", "contradictory_content", "contradictory_group"),
         "--accept-rejected leaves such rows out and counts them.",
     ),
 }

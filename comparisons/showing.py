@@ -19,7 +19,7 @@ from comparisons.lenses.paired import Paired
 from teams import figures
 
 LONGEST_CUE = 14
-LOUD = ("small_sample", "methods_disagree", "generation_gap", "no_variation")
+LOUD = ("small_sample", "few_groups", "methods_disagree", "generation_gap", "no_variation")
 """Notices that stand open on the page; the others wait under one line."""
 MODEL_FACTS = {"model", "subject"}
 """What is compared: that it differs is the question, not a caution."""
@@ -73,7 +73,7 @@ def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
     return charts.interval(
         [
             charts.Range(
-                f"{_capital(one.label)}, {result.quality.cases:,} cases" if index == 0 else _capital(one.label),
+                f"{_capital(one.label)}, {_units(result)}" if index == 0 else _capital(one.label),
                 *(one.low, one.high, one.leads),
             )
             for index, one in enumerate(result.intervals)
@@ -86,6 +86,13 @@ def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
         candidate=candidate,
         baseline=baseline,
     )
+
+
+def _units(result: PairedResult) -> str:
+    """What the leading interval counts."""
+    if result.grouping is not None:
+        return f"{result.grouping.groups:,} groups"
+    return f"{result.quality.cases:,} cases"
 
 
 def _cue_names(result: PairedResult) -> tuple[str, str]:
@@ -144,6 +151,8 @@ def chips(result: PairedResult, said: Verdicts, tab: dict[str, str]) -> list[Chi
 def _finding_chip(result: PairedResult, said: Verdicts, href: str) -> Chip:
     """The label of the finding. Where its claim is limited or refused it is the watermark, and nothing is resolved."""
     text, kind = _FINDINGS[result.finding.kind]
+    if result.finding.kind == "too_few" and not result.small_sample:
+        text = "Too few groups"
     if not said.watermark:
         return Chip(text, kind, href)
     refused = said.headline_claim.final is not Admissibility.PARTIAL

@@ -18,6 +18,7 @@ from django.db.models import Max
 from django.utils.text import slugify
 from psycopg.types.json import Jsonb
 
+from analysis.observations import group_digest
 from datasets.models import Dataset, Item, ItemContent, ItemRevision, Version, VersionEntry
 from teams import audit
 from teams.access import Access
@@ -46,6 +47,8 @@ class CaseDraft:
     language: str = ""
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    group: str = ""
+    """Name of the group of related cases that this one belongs to, if the evidence tells of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Stored:
     item: UUID
     revision: UUID
     content_digest: bytes
+    group_digest: bytes = b""
 
 
 def dataset_by_name(access: Access, name: str) -> Dataset | None:
@@ -91,11 +95,15 @@ def _free_slug(access: Access, name: str) -> str:
 def store_cases(
     *, dataset: Dataset, drafts: Sequence[CaseDraft], by: UUID, at: datetime
 ) -> dict[tuple[bytes, bytes], Stored]:
-    """Every case's exact revision, found or made. Two reads and three writes, whatever the number of cases."""
+    """Every case's exact revision, found or made. Two reads and three writes, whatever the number of cases.
+
+    A draft without a group takes the newest revision of its content, whatever group that belongs to.
+    """
     wanted = {(draft.source_digest, draft.content_digest): draft for draft in drafts}
     items: dict[bytes, UUID] = {}
     highest: dict[bytes, int] = {}
-    stored: dict[tuple[bytes, bytes], Stored] = {}
+    known: dict[tuple[bytes, bytes, bytes], Stored] = {}
+    newest: dict[tuple[bytes, bytes], Stored] = {}
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT id, source_digest FROM datasets_item WHERE dataset_id = %s AND source_digest = ANY(%s)",
@@ -104,18 +112,25 @@ def store_cases(
         sources = {item: bytes(source) for item, source in cursor}
         items |= {source: item for item, source in sources.items()}
         cursor.execute(
-            "SELECT item_id, id, number, content_digest FROM datasets_itemrevision WHERE item_id = ANY(%s)",
+            "SELECT item_id, id, number, content_digest, group_digest FROM datasets_itemrevision"
+            " WHERE item_id = ANY(%s) ORDER BY number",
             [list(sources)],
         )
-        for item, revision, number, content in cursor:
+        for item, revision, number, content, group in cursor:
             source = sources[item]
-            highest[source] = max(number, highest.get(source, 0))
-            stored[source, bytes(content)] = Stored(item, revision, bytes(content))
+            highest[source] = number
+            found = Stored(item, revision, bytes(content), bytes(group))
+            known[source, found.content_digest, found.group_digest] = found
+            newest[source, found.content_digest] = found
+    stored: dict[tuple[bytes, bytes], Stored] = {}
     new_items: list[tuple[UUID, UUID, bytes]] = []
     revisions: list[tuple[Any, ...]] = []
     contents: list[tuple[Any, ...]] = []
     for key, draft in wanted.items():
-        if key in stored:
+        group = group_digest(draft.group)
+        there = known.get((*key, group)) if group else newest.get(key)
+        if there is not None:
+            stored[key] = there
             continue
         source = draft.source_digest
         if source not in items:
@@ -123,8 +138,8 @@ def store_cases(
             new_items.append((items[source], dataset.pk, source))
         highest[source] = highest.get(source, 0) + 1
         revision = new_id()
-        stored[key] = Stored(items[source], revision, draft.content_digest)
-        revisions.append((revision, items[source], highest[source], draft.content_digest, by, at))
+        stored[key] = Stored(items[source], revision, draft.content_digest, group)
+        revisions.append((revision, items[source], highest[source], draft.content_digest, group, by, at))
         contents.append(
             (
                 revision,
@@ -136,27 +151,31 @@ def store_cases(
                 list(draft.tags),
                 Jsonb(dict(draft.metadata)),
                 None if draft.body is None else Jsonb(dict(draft.body)),
+                draft.group or None,
             )
         )
     copy_rows(Item, ("id", "dataset", "source_digest"), new_items)
-    copy_rows(ItemRevision, ("id", "item", "number", "content_digest", "made_by", "made_at"), revisions)
+    copy_rows(ItemRevision, ("id", "item", "number", "content_digest", "group_digest", "made_by", "made_at"), revisions)
     copy_rows(
         ItemContent,
         (
             *("revision", "availability", "source_id", "source_is_number", "title"),
-            *("language", "tags", "metadata", "body"),
+            *("language", "tags", "metadata", "body", "group_name"),
         ),
         contents,
     )
-    return {key: stored[key] for key in wanted}
+    return stored
 
 
 def exact_version(*, access: Access, dataset: Dataset, cases: Iterable[tuple[bytes, Stored]], at: datetime) -> Version:
     """The version that lists exactly these revisions in the order of case digests; an equal one is used again."""
     ordered = sorted(cases, key=lambda case: case[0])
-    digest = hashlib.sha256(b"evenhand/version/1\0")
+    grouped = any(stored.group_digest for _, stored in ordered)
+    digest = hashlib.sha256(b"evenhand/version/2\0" if grouped else b"evenhand/version/1\0")
     for source, stored in ordered:
         digest.update(source + stored.content_digest.ljust(32, b"\0"))
+        if grouped:
+            digest.update(stored.group_digest.ljust(32, b"\0"))
     identity = digest.hexdigest()
     known: Version | None = Version.objects.filter(dataset=dataset, sha256=identity).first()
     if known is not None:

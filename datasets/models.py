@@ -42,18 +42,25 @@ class Item(Immutable):
 
 
 class ItemRevision(Immutable):
-    """What a case said at one time. `content_digest` is empty where the content was never captured."""
+    """What a case said at one time. `content_digest` is empty where the content was never captured.
+
+    `group_digest` tells which cases share a source (a document, a template), and is empty where none do.
+    Pairing looks at the content alone, so that a group named later does not part what pairs.
+    """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT)
     number = models.PositiveIntegerField()
     content_digest = models.BinaryField(max_length=32)
+    group_digest = models.BinaryField(max_length=32, default=b"")
     made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["item", "number"], name="item_revision_number_once"),
-            models.UniqueConstraint(fields=["item", "content_digest"], name="item_revision_content_once"),
+            models.UniqueConstraint(
+                fields=["item", "content_digest", "group_digest"], name="item_revision_content_once"
+            ),
         ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
 
@@ -69,10 +76,13 @@ class ItemContent(Content):
     tags = ArrayField(models.TextField(), null=True)
     metadata = models.JSONField(null=True)
     body = models.JSONField(null=True)
+    group_name = models.TextField(null=True)
 
     class Meta:
         indexes = [GinIndex(fields=["tags"], name="item_content_tags")]
-        triggers: ClassVar[list[pgtrigger.Trigger]] = [one_way("source_id", "title", "tags", "metadata", "body")]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [
+            one_way("source_id", "title", "tags", "metadata", "body", "group_name")
+        ]
 
 
 class Version(Immutable):

@@ -30,6 +30,9 @@ class ItemContentPart(serializers.Serializer[Any]):
     availability = serializers.CharField(help_text="available, expired, deleted or redacted.")
     source_id = serializers.CharField(allow_null=True)
     title = serializers.CharField(allow_null=True)
+    group = serializers.CharField(
+        source="group_name", allow_null=True, help_text="What the case shares with related ones, if it was told."
+    )
     language = serializers.CharField()
     tags = serializers.ListField(child=serializers.CharField(), allow_null=True)
     metadata = serializers.JSONField(allow_null=True)

@@ -225,6 +225,7 @@ class MappingForm(forms.Form):
         help_text="Nested only, from outside to inside: case, arm, repetition, attempts, row.",
     )
     repetition = _PathField("Repetition", "Empty: every row is repetition 1. $position: the place among its attempts.")
+    group = _PathField("Group", "What related cases share, such as a document or template; their evidence is one.")
     input = _PathField("Question")
     expected = _PathField("Expected answer")
     answer = _PathField("Answer")
@@ -272,6 +273,7 @@ class MappingForm(forms.Form):
             "rows": given["rows"],
             "levels": _words(given["levels"]) if layout == "nested" else ("row",),
             "repetition": given["repetition"],
+            "group": given["group"],
             "content": content,
             "content_optional": base.content_optional if base else True,
             "answer": given["answer"],
@@ -320,6 +322,7 @@ def mapping_initial(mapping: Mapping | None) -> dict[str, Any]:
         "rows": mapping.rows,
         "levels": ", ".join(mapping.levels) if layout == "nested" else "",
         "repetition": mapping.repetition,
+        "group": mapping.group,
         "input": mapping.content.get("input", ""),
         "expected": mapping.content.get("expected", ""),
         "answer": mapping.answer,

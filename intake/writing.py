@@ -180,6 +180,7 @@ def _draft(case: Case, source: bytes) -> CaseDraft:
         language=case.language[:35],
         tags=case.tags,
         metadata=case.metadata,
+        group=case.group,
     )
 
 

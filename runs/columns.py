@@ -52,7 +52,7 @@ def freeze(experiment: Experiment) -> ArmColumns:
         cursor.execute(
             """
             SELECT i.source_digest, r.content_digest, r.id, e.repetition, e.state, e.failure_kind,
-                   e.duration_ms, e.cost_micros, e.cost_coverage, e.id
+                   e.duration_ms, e.cost_micros, e.cost_coverage, e.id, r.group_digest
             FROM runs_execution e
             JOIN datasets_itemrevision r ON r.id = e.revision_id
             JOIN datasets_item i ON i.id = r.item_id
@@ -86,6 +86,8 @@ def freeze(experiment: Experiment) -> ArmColumns:
         "executions": np.array([row[9] for row in rows], dtype="<i8")[order].tobytes(),
         **{name: array.tobytes() for name, array in columns.items()},
     }
+    if any(rows[index][10] for index in first):
+        packed["groups"] = b"".join(bytes(rows[index][10]).ljust(32, b"\0") for index in first)
     digest = hashlib.sha256()
     for name in sorted(packed):
         digest.update(name.encode() + b"\0" + packed[name])
@@ -101,6 +103,7 @@ def thaw(kept: ArmColumns) -> FrozenArm:
     arm = Arm(
         source=np.frombuffer(kept.source, dtype="S32"),
         content=np.frombuffer(kept.content, dtype="S32"),
+        group=np.frombuffer(kept.groups, dtype="S32"),
         **{name: np.frombuffer(getattr(kept, name), dtype=kind) for name, kind in ROW_FIELDS.items()},
     )
     return FrozenArm(

@@ -205,6 +205,7 @@ class ArmColumns(models.Model):
     """A finished experiment's executions frozen into compact columns (see `analysis.observations.Arm`).
 
     Derived from the rows and equal to them; every comparison reads this one row instead of tens of thousands.
+    `groups` holds 32 bytes per case, or nothing where no case has a group.
     `revisions` holds the 16 id bytes of each case's revision, `executions` each row's execution id.
     """
 
@@ -222,6 +223,7 @@ class ArmColumns(models.Model):
     latency_ms = models.BinaryField()
     cost_micros = models.BinaryField()
     cost_coverage = models.BinaryField()
+    groups = models.BinaryField(default=b"")
     executions = models.BinaryField()
     sha256 = models.CharField(max_length=64)
 

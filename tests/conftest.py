@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.test import Client
+from hypothesis import settings as hypothesis_settings
 
 from teams import actions
 from teams.access import Access, current_access
@@ -17,6 +18,10 @@ from teams.permissions import PRESETS
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
+
+# How long an example takes says more about the machine's other work than about ours.
+hypothesis_settings.register_profile("unhurried", deadline=None)
+hypothesis_settings.load_profile("unhurried")
 
 
 @pytest.fixture(scope="session")

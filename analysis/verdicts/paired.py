@@ -29,6 +29,7 @@ from analysis.comparability.extension import (
     judge,
 )
 from analysis.comparability.policy import VERIFIED, Admissibility
+from analysis.groups import SMALLEST_GROUPS
 from analysis.observations import CostCoverage, Direction
 from analysis.observations import Kind as MetricKind
 from analysis.results import PairedCases, PairedResult, Segment, SideResult
@@ -482,8 +483,12 @@ def _facts_of_claim(question: Question, paired: Compared) -> Iterator[Fact]:
     yield Fact("ext.cells_present", _state(min(seen) > 0), _both(*seen), runs)
     apart = ("reliability_comparison", "cost_comparison", "latency_comparison", "pass_rate_difference")
     enough = min(seen) if question.claim in apart else result.quality.cases
-    size = {"numerator": enough, "floor": SMALLEST_SAMPLE}
-    yield Fact("ext.sample_size", _state(enough >= SMALLEST_SAMPLE), size, runs)
+    size: dict[str, Any] = {"numerator": enough, "floor": SMALLEST_SAMPLE}
+    large_enough = enough >= SMALLEST_SAMPLE
+    if result.grouping is not None and question.claim not in apart:
+        size |= {"groups": result.grouping.groups, "floor_of_groups": SMALLEST_GROUPS}
+        large_enough = large_enough and result.grouping.groups >= SMALLEST_GROUPS
+    yield Fact("ext.sample_size", _state(large_enough), size, runs)
     yield _latency(paired, runs)
     if question.claim == "single_variable_comparison":
         yield _declared(question.variable, result, runs)

@@ -21,6 +21,7 @@ from analysis.observations import (
     Outcome,
     Side,
     Spend,
+    group_digest,
     source_digest,
 )
 from analysis.refusals import Refused
@@ -45,6 +46,7 @@ def settled(run: Run) -> Iterator[Execution | Rejected]:
     """
     seen: set[tuple[bytes, int]] = set()
     contents: dict[bytes, bytes] = {}
+    groups: dict[bytes, str] = {}
     waiting: dict[bytes, list[Execution]] = {}
     for entry in run.executions:
         if isinstance(entry, Rejected):
@@ -56,6 +58,13 @@ def settled(run: Run) -> Iterator[Execution | Rejected]:
                 "duplicate_case_repetition",
                 entry,
                 f"This case was already read with repetition {entry.repetition}. The first row counts.",
+            )
+            continue
+        if groups.setdefault(source, entry.case.group) != entry.case.group:
+            yield _set_aside(
+                "contradictory_group",
+                entry,
+                "This row puts its case into another group than an earlier row. A case has one group in a run.",
             )
             continue
         if entry.case.content is not None:
@@ -87,6 +96,7 @@ class Facts:
 
     source: bytes
     content: bytes
+    group: bytes
     repetition: int
     generation: Generation
     failure: int
@@ -158,6 +168,7 @@ class Collected:
                 outcome=Outcome.NONE if score is None else score.outcome,
                 value=score.value if score is not None and scored and scorer.kind is not Kind.CATEGORICAL else None,
                 category=score.category if score is not None and scored and scorer.kind is Kind.CATEGORICAL else None,
+                group_digest=row.group,
             )
 
     def _spend(self) -> Spend:
@@ -193,6 +204,7 @@ def collect(run: Run, accept_rejected: bool = False) -> Collected:
             Facts(
                 source=source,
                 content=content_digest(entry.case),
+                group=group_digest(entry.case.group),
                 repetition=entry.repetition,
                 generation=entry.generation,
                 failure=entry.failure,

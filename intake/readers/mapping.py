@@ -124,6 +124,8 @@ class Mapping:
     answer: str = ""
     structured: str = ""
     title: str = ""
+    group: str = ""
+    """A path to what the case shares with others, such as the document it is about."""
     language: str = ""
     tags: tuple[str, ...] = ()
     metadata: dict[str, str] = field(default_factory=dict)

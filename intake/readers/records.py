@@ -63,7 +63,8 @@ class Case:
     """What the subject was asked. `content` None means it was not captured.
 
     `content` is the hashed part: what makes this the same question (input or turns, expected
-    behaviour where the file has it). `title`, `tags`, `metadata` describe it and are not hashed.
+    behaviour where the file has it). `title`, `tags`, `metadata` describe it and are not hashed;
+    neither is `group`.
     """
 
     source_id: str | int
@@ -72,6 +73,8 @@ class Case:
     language: str = ""
     tags: tuple[str, ...] = ()
     metadata: dict[str, Any] = field(default_factory=dict)
+    group: str = ""
+    """Name of what the case shares with others (a document, a template); empty where nothing is known."""
 
 
 @dataclass(frozen=True, slots=True)

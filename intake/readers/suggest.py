@@ -45,6 +45,7 @@ _SCORE: Final = (
     "label",
     "value",
 )
+_GROUP: Final = ("group", "group_id", "cluster", "cluster_key", "document_id", "template_id", "family")
 _QUESTION: Final = ("question", "input", "prompt", "query", "original_question", "instruction", "problem")
 _EXPECTED: Final = ("expected", "target", "reference", "ground_truth", "expected_output", "ideal", "gold")
 _ANSWER: Final = ("answer", "output", "response", "completion", "solution", "prediction", "model_output")
@@ -138,6 +139,7 @@ def _for_rows(
             rows=holder,
             arms=tuple(wide),
             repetition="" if case else _named(names, _REPETITION),
+            group=_named(names, _GROUP),
             content=content,
             content_optional=True,
             answer=prefix + answer if answer and answer not in content.values() else "",

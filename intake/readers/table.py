@@ -140,7 +140,7 @@ def _in_value(value: Any, exact: str, steps: list[str | int]) -> Any:
 def column_paths(mapping: Mapping) -> list[str]:
     """Every path of the mapping that names a column or key, `{arm}` not yet replaced."""
     paths = [*mapping.case, mapping.repetition, *mapping.content.values(), mapping.answer, mapping.structured]
-    paths += [mapping.title, mapping.language, *mapping.tags, *mapping.metadata.values(), *mapping.error]
+    paths += [mapping.title, mapping.group, mapping.language, *mapping.tags, *mapping.metadata.values(), *mapping.error]
     paths += [mapping.status, mapping.finish_reason, mapping.input_tokens, mapping.output_tokens, mapping.trace]
     paths += [*mapping.subject.values(), mapping.attempts]
     paths += [amount.path for amount in (mapping.cost, mapping.latency) if amount is not None]
@@ -364,6 +364,7 @@ class _Plan:
         self._answer = at(mapping.answer)
         self._structured = at(mapping.structured)
         self._title = at(mapping.title)
+        self._group = at(mapping.group)
         self._language = at(mapping.language)
         self._tags = [at(path) for path in mapping.tags]
         self._metadata = {name: at(path) for name, path in mapping.metadata.items()}
@@ -412,6 +413,7 @@ class _Plan:
                 source_id=self._source_id(row, content),
                 content=content,
                 title=_text(self._title(row)),
+                group=_text(self._group(row)),
                 language=_text(self._language(row)),
                 tags=tuple(tag for get in self._tags for tag in _texts(get(row))),
                 metadata={name: found for name, get in self._metadata.items() if (found := get(row)) is not ABSENT},

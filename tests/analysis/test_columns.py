@@ -14,6 +14,7 @@ from analysis.observations import (
     FailureKind,
     Generation,
     Outcome,
+    group_digest,
     series_digest,
     source_digest,
 )
@@ -84,6 +85,16 @@ def test_categories_are_numbered_by_text() -> None:
 def test_a_content_captured_in_one_repetition_is_the_content_of_the_case() -> None:
     arm, _ = build_side_columns([ROW._replace(content_digest=NO_CONTENT), ROW._replace(repetition=2)])
     assert arm.content.tolist() == [content_digest("a")]
+
+
+def test_a_case_has_one_group_or_none() -> None:
+    named = ROW._replace(group_digest=group_digest("a contract"))
+    arm, _ = build_side_columns([ROW, named._replace(repetition=2)])
+    assert arm.group.tolist() == [group_digest("a contract").rstrip(b"\0")]
+    assert len(build_side_columns([ROW])[0].group) == 0
+    with pytest.raises(Refused) as refused:
+        build_side_columns([named, named._replace(repetition=2, group_digest=group_digest("another"))])
+    assert refused.value.code == "source_with_two_groups"
 
 
 @pytest.mark.parametrize(
