@@ -9,16 +9,16 @@ import numpy as np
 
 from analysis import sentence
 from analysis.comparability.policy import Admissibility
-from analysis.observations import CostCoverage, Direction, Kind, Spend
+from analysis.observations import CostCoverage, Kind, Spend
 from analysis.results import Change, GraderCoverage, Notice, PairedResult, SideResult
 from analysis.verdicts.paired import Judged, Verdicts
 from analysis.verdicts.words import Against, Said
 from comparisons import charts
 from comparisons.cases import CaseRow, CaseSide
 from comparisons.lenses.paired import Paired
+from comparisons.pictures import better
 from teams import figures
 
-LONGEST_CUE = 14
 LOUD = ("small_sample", "few_groups", "methods_disagree", "generation_gap", "no_variation")
 """Notices that stand open on the page; the others wait under one line."""
 MODEL_FACTS = {"model", "subject"}
@@ -44,72 +44,6 @@ class Card:
     candidate_exact: str = ""
     baseline_exact: str = ""
     note: str = ""
-
-
-def better(result: PairedResult) -> int:
-    """1 where more is better, -1 where less is, 0 where no direction may be given."""
-    if not result.directional:
-        return 0
-    return 1 if result.metric.direction is Direction.HIGHER_IS_BETTER else -1
-
-
-def in_points(result: PairedResult) -> bool:
-    return result.metric.kind is Kind.BOOLEAN
-
-
-def unit(result: PairedResult) -> str:
-    return "points" if in_points(result) else result.metric.unit
-
-
-def scale(result: PairedResult) -> float:
-    return 100.0 if in_points(result) else 1.0
-
-
-def interval_chart(result: PairedResult) -> charts.IntervalChart | None:
-    delta = result.quality.delta
-    if delta is None or not result.intervals:
-        return None
-    candidate, baseline = _cue_names(result)
-    return charts.interval(
-        [
-            charts.Range(
-                f"{_capital(one.label)}, {_units(result)}" if index == 0 else _capital(one.label),
-                *(one.low, one.high, one.leads),
-            )
-            for index, one in enumerate(result.intervals)
-        ],
-        estimate=delta,
-        scale=scale(result),
-        unit=unit(result),
-        better=better(result),
-        margin=result.non_inferiority.margin if result.non_inferiority is not None else None,
-        candidate=candidate,
-        baseline=baseline,
-    )
-
-
-def _units(result: PairedResult) -> str:
-    """What the leading interval counts."""
-    if result.grouping is not None:
-        return f"{result.grouping.groups:,} groups"
-    return f"{result.quality.cases:,} cases"
-
-
-def _cue_names(result: PairedResult) -> tuple[str, str]:
-    """Names at the ends of the picture: the labels where both fit on a narrow screen, else the roles."""
-    labels = result.candidate.label, result.baseline.label
-    return labels if max(map(len, labels)) <= LONGEST_CUE else ("candidate", "baseline")
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def strip(paired: Paired) -> charts.DeltaStrip | None:
-    result = paired.result
-    if result.withheld or result.metric.kind is Kind.CATEGORICAL:
-        return None
-    return charts.delta_strip(paired.cases.delta, better=better(result), scale=scale(result), unit=unit(result))
 
 
 # --- chips, notices ------------------------------------------------------------------------------

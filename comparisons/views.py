@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from analysis import planning
-from comparisons import casefile, cases, evidence, exports, planned, queries, selection, showing
+from comparisons import casefile, cases, evidence, exports, pictures, planned, queries, selection, showing
 from comparisons.cases import Listing
 from comparisons.lenses import paired as lens
 from comparisons.lenses import verdict
@@ -151,8 +151,8 @@ def _summary(request: TeamRequest, shown: Paired, offer: Offer) -> dict[str, Any
         "headline": said.headline,
         "verdict": showing.shown_verdict(said, tabs),
         "swap": f"{address}?{chosen.swapped.query()}",
-        "chart": showing.interval_chart(result),
-        "strip": showing.strip(shown),
+        "chart": pictures.interval_chart(result),
+        "strip": pictures.strip(shown),
         "chips": showing.chips(result, said, tabs),
         "cards": showing.cards(result, tabs, filters),
         "loud": showing.loud_notices(result),
@@ -188,16 +188,21 @@ def _evidence(request: TeamRequest, shown: Paired, tab: str, listing: Listing) -
                 ("details", "Details", None),
             )
         ],
-        "points": showing.in_points(result),
-        "better": showing.better(result),
+        "points": pictures.in_points(result),
+        "better": pictures.better(result),
         "export": {
             name: f"{_address(request, 'export')}?{chosen.query(format=name, **listing.parameters(page=False))}"
             for name in exports.FORMATS
         },
     }
     match tab:
-        case "cases" | "ranges":
+        case "cases":
             context |= _case_rows(request, shown, tab, listing)
+        case "ranges":
+            lists_ = {name: f"{address}?{chosen.query(filter=name)}#evidence" for name in cases.FILTERS}
+            lists_["unmatched"] = f"{address}?{chosen.query(tab='unmatched')}#evidence"
+            context |= _case_rows(request, shown, tab, listing)
+            context |= {"flow": pictures.flow(shown, lists_), "distribution": pictures.distribution(shown)}
         case "unmatched":
             context |= _unmatched(request, shown)
         case "plan":

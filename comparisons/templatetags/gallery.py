@@ -67,6 +67,21 @@ def samples() -> SimpleNamespace:
         strip_few=charts.delta_strip([-0.5, -0.25, 0, 0, 0.25, 0.5, 0.75, 1, 1], scale=100, unit="points"),
         strip_many=charts.delta_strip(draw.normal(0.05, 0.3, 10_000)),
         strip_plain=charts.delta_strip(draw.normal(0, 3, 400), better=0),
+        flow=charts.flow(
+            (
+                charts.Stop("better", "better", 108, "#"),
+                charts.Stop("same", "the same", 60),
+                charts.Stop("worse", "worse", 24, "#"),
+                charts.Stop("lost", "paired, but not scored on both sides", 4, "#"),
+                charts.Stop("only", "in the candidate only", 0),
+                charts.Stop("only", "in the baseline only", 2, "#"),
+            )
+        ),
+        flow_plain=charts.flow((charts.Stop("changed", "different", 40), charts.Stop("same", "the same", 60))),
+        distribution=charts.distribution(draw.lognormal(7, 0.6, 400), draw.lognormal(7.2, 0.7, 400), unit="ms"),
+        distribution_shares=charts.distribution(
+            draw.binomial(5, 0.8, 198) / 5, draw.binomial(5, 0.6, 198) / 5, low=0, high=1, scale=100, unit="%"
+        ),
         rows=[
             {
                 "title": title,
