@@ -52,6 +52,7 @@ def notices(
     methods_disagree: bool,
     no_variation: bool,
     grouping: Grouping | None = None,
+    idle_margin: bool = False,
 ) -> tuple[Notice, ...]:
     """Everything to mind, the weightiest first."""
     found = []
@@ -63,6 +64,13 @@ def notices(
                 "methods_disagree",
                 "Methods disagree: the leading interval and a bootstrap differ on whether the difference "
                 "could be zero. Treat it as unresolved.",
+            )
+        )
+    if idle_margin:
+        found.append(
+            Notice(
+                "margin_without_effect",
+                "The margin has no effect here: this metric has no direction, or no bounds to take a share of.",
             )
         )
     if grouping is not None:

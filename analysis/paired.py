@@ -15,7 +15,7 @@ from analysis import methods, sentence, sides
 from analysis.adequacy import SMALLEST_SAMPLE
 from analysis.case_columns import case_columns, filter_counts
 from analysis.notices import notices, withheld
-from analysis.observations import Kind, Metric, Side, series_digest
+from analysis.observations import Direction, Kind, Metric, Side, series_digest
 from analysis.resampling import METHOD_VERSION
 from analysis.results import ArmQuality, Change, PairedCases, PairedComparison, PairedQuality, PairedResult
 from analysis.scoring import Floats, Joint, related_cases, score
@@ -71,6 +71,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
     chance = evidence.chance() if evidence else None
     bracket = methods.bracket(candidate, baseline, joint) if comparable else None
     tolerated = methods.share_of_scale(metric, margin)
+    undirected = metric.direction is Direction.UNORDERED or metric.kind is Kind.CATEGORICAL
     labels, label_changes = sides.label_shares(joint) if joint.categorical else ((), ())
     unmatched = sides.unmatched_rows(joint)
     result = PairedResult(
@@ -119,6 +120,7 @@ def compare(candidate: Side, baseline: Side, *, target: float = 0.05, margin: fl
             methods_disagree=methods.disagree(leading, others),
             grouping=grouping,
             no_variation=bootstrap is not None and bootstrap.low == bootstrap.high,
+            idle_margin=margin is not None and not reasons and (undirected or tolerated is None),
         ),
         filters=filter_counts(cases),
         all_cases=joint.pairing.cases,

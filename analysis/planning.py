@@ -183,7 +183,8 @@ def _passes_or_fails(result: PairedResult) -> bool:
 
 
 def _whole(needed: float) -> int:
-    return max(1, math.ceil(needed * (1 - 1e-12)))
+    """Whole cases, never fewer than an interval needs."""
+    return max(SMALLEST_SAMPLE, math.ceil(needed * (1 - 1e-12)))
 
 
 def _option(repetitions: float, cases: int, at_hand: int) -> Option:

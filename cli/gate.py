@@ -33,7 +33,7 @@ def judge(result: dict[str, Any], *, fail_on_regression: bool, margin: float | N
     if fail_on_regression and kind == "worse":
         return Verdict(FAILED, "Gate: failed. The candidate is worse.")
     if margin is not None:
-        return _within_margin(result, margin)
+        return _within_margin(result)
     return Verdict(PASSED, "Gate: passed. No regression is shown, which is not the same as none.")
 
 
@@ -42,15 +42,15 @@ def _leading(result: dict[str, Any]) -> dict[str, Any] | None:
     return leading[0] if leading else None
 
 
-def _within_margin(result: dict[str, Any], margin: float) -> Verdict:
-    """Whether the worse end of the leading interval is less than the margin worse, in the metric's direction."""
-    leading, metric = _leading(result), result["metric"]
-    if leading is None or metric["direction"] == "unordered":
+def _within_margin(result: dict[str, Any]) -> Verdict:
+    """Whether the worse end of the leading interval is less than the margin worse, as the result says."""
+    found = result["non_inferiority"]
+    if found is None:
+        return Verdict(INCONCLUSIVE, "Gate: inconclusive. The margin has no effect on this metric; see the note.")
+    if found["passes"] is None:
         return Verdict(INCONCLUSIVE, "Gate: inconclusive. No interval may lead here.")
-    bounded = metric["kind"] == "numeric" and None not in (metric["low"], metric["high"])
-    allowed = margin * (metric["high"] - metric["low"]) if bounded else margin
-    worse = leading["high"] if metric["direction"] == "lower_is_better" else -leading["low"]
-    shown = f"{points(allowed)} points" if metric["kind"] == "boolean" else figure(allowed)
-    if worse < allowed:
+    allowed = found["margin"]
+    shown = f"{points(allowed)} points" if result["metric"]["kind"] == "boolean" else figure(allowed)
+    if found["passes"]:
         return Verdict(PASSED, f"Gate: passed. The candidate is less than {shown} worse.")
     return Verdict(FAILED, f"Gate: failed. The candidate may be {shown} worse or more.")

@@ -19,7 +19,7 @@ from comparisons.lenses.paired import Paired
 from comparisons.pictures import better
 from teams import figures
 
-LOUD = ("small_sample", "few_groups", "methods_disagree", "generation_gap", "no_variation")
+LOUD = ("small_sample", "few_groups", "margin_without_effect", "methods_disagree", "generation_gap", "no_variation")
 """Notices that stand open on the page; the others wait under one line."""
 MODEL_FACTS = {"model", "subject"}
 """What is compared: that it differs is the question, not a caution."""

@@ -177,6 +177,7 @@ def test_without_bounds_there_is_no_share_to_aim_at() -> None:
         margin=0.1,
     ).result
     assert result.non_inferiority is None
+    assert "margin_without_effect" in codes(result)
     assert result.adequacy is not None
     assert (result.adequacy.verdict, result.adequacy.target, result.adequacy.q) == ("no_target", None, None)
     assert result.adequacy.mde is not None

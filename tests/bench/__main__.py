@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from tests.bench import report
 from tests.bench.measuring import Section
 
-SECTIONS = ("resampling", "import", "compare", "repeat", "browser", "memory")
+SECTIONS = ("resampling", "statistics", "import", "compare", "repeat", "browser", "memory")
 GROWTH = 1_000
 
 
@@ -22,7 +22,11 @@ def measured(asked: list[str], cases: int) -> Iterator[Section]:
         from tests.bench import resampling
 
         yield resampling.run(cases)
-    if set(asked) <= {"resampling"}:
+    if "statistics" in asked:
+        from tests.bench import statistics
+
+        yield statistics.run(cases)
+    if set(asked) <= {"resampling", "statistics"}:
         return
     from tests.bench.installation import open_installation
 
@@ -32,7 +36,7 @@ def measured(asked: list[str], cases: int) -> Iterator[Section]:
             from tests.bench import importing
 
             yield importing.run(installation, tuple(cases * 6 // part for part in (10, 2, 1)))
-        if set(asked) <= {"resampling", "import"}:
+        if set(asked) <= {"resampling", "statistics", "import"}:
             return
         server = stack.enter_context(installation.server())
         if "compare" in asked:
