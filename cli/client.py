@@ -49,21 +49,24 @@ class Api:
     def __exit__(self, *exc: object) -> None:
         self._client.close()
 
-    def paired_comparison(self, selection: dict[str, str]) -> dict[str, Any]:
-        """The frozen result, as `GET /api/v1/paired-comparison` gives it."""
-        return self._part("/api/v1/paired-comparison", selection, "result")
+    def paired_comparison(self, selection: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The frozen result and the verdict, as `GET /api/v1/paired-comparison` gives them."""
+        result, verdict = self._parts("/api/v1/paired-comparison", selection, "result", "verdict")
+        return result, verdict
 
     def paired_plan(self, query: dict[str, str]) -> dict[str, Any]:
         """What would settle it, as `GET /api/v1/paired-comparison/plan` gives it."""
-        return self._part("/api/v1/paired-comparison/plan", query, "answer")
+        [answer] = self._parts("/api/v1/paired-comparison/plan", query, "answer")
+        return answer
 
-    def _part(self, path: str, query: dict[str, str], name: str) -> dict[str, Any]:
-        """One object of an answer; parameters without a value are not sent."""
+    def _parts(self, path: str, query: dict[str, str], *names: str) -> list[dict[str, Any]]:
+        """Objects of an answer by name; parameters without a value are not sent."""
         given = {key: value for key, value in query.items() if value}
-        found = self._asked(lambda: self._client.get(path, params=given)).get(name)
-        if not isinstance(found, dict):
-            raise Refused("cli_answer_unknown", f"The server's answer has no {name}.")
-        return found
+        body = self._asked(lambda: self._client.get(path, params=given))
+        for name in names:
+            if not isinstance(body.get(name), dict):
+                raise Refused("cli_answer_unknown", f"The server's answer has no {name}.")
+        return [body[name] for name in names]
 
     def post_import(
         self,
@@ -73,10 +76,11 @@ class Api:
         mapping: dict[str, Any] | None,
         dry_run: bool,
         accept: bool,
+        trust: str,
     ) -> dict[str, Any]:
         """A new import under a key of its own, so that a lost answer never imports twice."""
         key = str(uuid.uuid4())
-        data = {"dataset": dataset, "dry_run": _word(dry_run), "accept_rejected": _word(accept)}
+        data = {"dataset": dataset, "dry_run": _word(dry_run), "accept_rejected": _word(accept), "trust": trust}
         if any("/" in name for name, _ in files):
             data["paths"] = json.dumps([name for name, _ in files], ensure_ascii=False)
         if mapping is not None:

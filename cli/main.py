@@ -21,8 +21,9 @@ from analysis import planning
 from analysis.observations import Generation, Outcome
 from analysis.paired import compare as compare_sides
 from analysis.refusals import Refused
-from analysis.results import PairedResult, plain
-from cli import adjudicate, gate, inspect_claim, render, sources
+from analysis.results import PairedComparison, plain
+from analysis.verdicts.paired import Tier, Verdicts
+from cli import adjudicate, gate, inspect_claim, render, sources, verdicts
 from cli.client import Api
 from cli.sources import Source
 from intake.readers import Execution, Limits, Mapping, Recognised, Rejected, Run, Scorer, settled
@@ -44,6 +45,12 @@ inspect_claim.register(app)
 SHOWN_REJECTED = 20
 
 
+class Trust(StrEnum):
+    INSUFFICIENT = "insufficient"
+    AGENT_CLAIMED = "agent_claimed"
+    SOURCE_VERIFIER = "source_verifier"
+
+
 class FailOn(StrEnum):
     REGRESSION = "regression"
 
@@ -56,6 +63,7 @@ TokenOption = Annotated[str, typer.Option("--token", envvar="EVENHAND_TOKEN", he
 AcceptOption = Annotated[
     bool, typer.Option("--accept-rejected", help="Leave faulty rows out instead of refusing the file.")
 ]
+TrustOption = Annotated[Trust, typer.Option(help="How far the files' scores are attested; nothing raises it later.")]
 LargestOption = Annotated[int, typer.Option("--max-mb", min=1, help="Largest file, in megabytes.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -80,13 +88,15 @@ def compare(
     difference: Annotated[
         float | None, typer.Option(help="Plan: the difference to be seen, in the metric's unit; --target unless given.")
     ] = None,
+    dataset: Annotated[str, typer.Option(help="Say of both files: they are runs of this dataset.")] = "",
+    trust: TrustOption = Trust.SOURCE_VERIFIER,
     accept_rejected: AcceptOption = False,
     as_json: JsonOption = False,
     server: ServerOption = "",
     token: TokenOption = "",
     max_mb: LargestOption = 64,
 ) -> None:
-    """Compare two runs, from files alone or on a server."""
+    """Compare two runs, from files alone or on a server, and say which claims the evidence carries."""
     with _refusals(as_json):
         _check_share("--target", target)
         if margin is not None:
@@ -107,34 +117,36 @@ def compare(
                     "target": "" if target == 0.05 else f"{target!r}",
                     "margin": "" if margin is None else f"{margin!r}",
                 }
-                result = api.paired_comparison(query)
+                result, verdict = api.paired_comparison(query)
                 if plan:
                     planned = api.paired_plan({**query, "difference": "" if difference is None else f"{difference!r}"})
         else:
             keys = (baseline_scorer or scorer or metric, candidate_scorer or scorer or metric)
-            compared = _compared(
+            compared, judged = _compared(
                 (Source.of(baseline), sources.mapping_of(baseline_mapping or mapping)),
                 (Source.of(candidate), sources.mapping_of(candidate_mapping or mapping)),
                 keys,
                 target=target,
                 margin=margin,
+                dataset=dataset,
+                trust=Tier(trust.value),
                 accept_rejected=accept_rejected,
                 limits=_limits(max_mb),
             )
-            result = plain(compared)
+            result, verdict = plain(compared.result), judged.to_dict()
             if plan:
-                planned = plain(planning.answer(compared, difference))
-        verdict = gate.judge(result, fail_on_regression=fail_on is FailOn.REGRESSION, margin=margin)
+                planned = plain(planning.answer(compared.result, difference))
+        gated = gate.judge(result, fail_on_regression=fail_on is FailOn.REGRESSION, margin=margin)
     if as_json:
-        shown = result if planned is None else {**result, "plan": planned}
+        shown = {**result, "verdict": verdict, **({} if planned is None else {"plan": planned})}
         typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
     else:
-        typer.echo(render.comparison(result))
+        typer.echo(render.comparison(result, verdict))
         if planned is not None:
             typer.echo(render.plan(planned))
-    if verdict.text:
-        typer.echo(verdict.text, err=as_json)
-    raise typer.Exit(verdict.code)
+    if gated.text:
+        typer.echo(gated.text, err=as_json)
+    raise typer.Exit(gated.code)
 
 
 @app.command()
@@ -163,6 +175,7 @@ def import_files(
     token: TokenOption = "",
     mapping: MappingOption = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
+    trust: TrustOption = Trust.SOURCE_VERIFIER,
     accept_rejected: AcceptOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -177,6 +190,7 @@ def import_files(
                 mapping=None if chosen is None else mappings.to_json(chosen),
                 dry_run=dry_run,
                 accept=accept_rejected,
+                trust=trust.value,
             )
             state = begun
             for latest in api.follow_import(str(begun.get("id"))):
@@ -221,13 +235,17 @@ def _compared(
     *,
     target: float,
     margin: float | None,
+    dataset: str,
+    trust: Tier,
     accept_rejected: bool,
     limits: Limits,
-) -> PairedResult:
+) -> tuple[PairedComparison, Verdicts]:
     other = sources.one_arm(*baseline, limits, accept_rejected=accept_rejected)
     mine = sources.one_arm(*candidate, limits, accept_rejected=accept_rejected)
     chosen = sources.measure(other, mine, baseline_key=keys[0], candidate_key=keys[1])
-    return compare_sides(mine.side(chosen.candidate), other.side(chosen.baseline), target=target, margin=margin).result
+    found = compare_sides(mine.side(chosen.candidate), other.side(chosen.baseline), target=target, margin=margin)
+    sides = ((candidate[0], mine), (baseline[0], other))
+    return found, verdicts.of_files(found, sides, chosen, dataset=dataset, trust=trust)
 
 
 def _check_share(option: str, value: float) -> None:

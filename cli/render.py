@@ -17,15 +17,16 @@ UNKNOWN: Final = "Unknown"
 MINUS: Final = "\N{MINUS SIGN}"
 
 
-def comparison(result: dict[str, Any]) -> str:
-    """The whole result."""
+def comparison(result: dict[str, Any], verdict: dict[str, Any]) -> str:
+    """The whole result, its sentence in the words that the verdict allows, and what may be said."""
     baseline, candidate = result["baseline"], result["candidate"]
     parts = [
         f"Baseline   {visible(baseline['label'])}",
         f"Candidate  {visible(candidate['label'])}",
         f"Metric     {visible(result['metric']['name'])} ({_metric(result['metric'])})",
+        *([f"Reading    {verdict['watermark']}"] if verdict["watermark"] else []),
         "",
-        _wrapped(result["finding"]["text"]),
+        _wrapped(verdict["headline"]),
         *([_wrapped(result["finding"]["why"])] if result["finding"]["why"] else []),
         "",
         table(("", "baseline", "candidate", "difference"), list(_rows(result))),
@@ -33,7 +34,21 @@ def comparison(result: dict[str, Any]) -> str:
     parts += _section("Not paired", [_unmatched(entry) for entry in result["unmatched"]])
     parts += _section("Withheld", [entry["text"] for entry in result["withheld"]])
     parts += _section("Note", [entry["text"] for entry in result["notices"]])
+    parts += _said(verdict["said"])
     return "\n".join(parts)
+
+
+def _said(said: dict[str, Any]) -> list[str]:
+    """Which claims may be made, which not, what nobody can tell, and why."""
+    may = [f"{one['text']}, only {one['only']}" if one["only"] else one["text"] for one in said["may"]]
+    parts = _section("May be said", may)
+    parts += _section("May not be said", [one["text"] for one in said["may_not"]])
+    parts += _section("Cannot be told", [one["text"] for one in said["cannot_tell"]])
+    why = [
+        f"{one['text']} {f'({one["figures"]}) ' if one['figures'] else ''}[{one['claims']}] {one['repair']}".rstrip()
+        for one in said["against"]
+    ]
+    return parts + _section("Because", why)
 
 
 def plan(answer: dict[str, Any]) -> str:
@@ -202,8 +217,16 @@ def _unmatched(entry: dict[str, Any]) -> str:
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
-    return ["", f"{title}:", *(textwrap.indent(_wrapped(line, WIDTH - 2), "  ") for line in lines)] if lines else []
+    """A heading over entries, each with its further lines further in."""
+    return ["", f"{title}:", *(_wrapped(line, first="  ", further="    ") for line in lines)] if lines else []
 
 
-def _wrapped(text: str, width: int = WIDTH) -> str:
-    return textwrap.fill(visible(text), width, break_long_words=False, break_on_hyphens=False)
+def _wrapped(text: str, *, first: str = "", further: str = "") -> str:
+    return textwrap.fill(
+        visible(text),
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

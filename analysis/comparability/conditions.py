@@ -68,7 +68,7 @@ _CONDITIONS: Final = (
         "Every observation has its recorded trace.",
         "A recorded trace is absent, deleted, expired or not what its digest says.",
         "Restore the trace, or run the case again.",
-        "with the runs named whose traces were never captured",
+        "with the runs named whose traces were not kept",
     ),
     Condition(
         "P5",

@@ -246,7 +246,8 @@ def _questions(paired: Compared) -> list[Question]:
     if metric.kind is MetricKind.BOOLEAN:
         found += ["pass_rate_difference", "regression_free"]
     found += ["reliability_comparison", "cost_comparison", "latency_comparison", "causal"]
-    questions = [Question(claim) for claim in found]
+    margin = None if result.non_inferiority is None else result.non_inferiority.margin
+    questions = [Question(claim, margin=margin if claim == "non_inferiority" else None) for claim in found]
     different = _dimensions(result, "different")
     if different and metric.kind is not MetricKind.CATEGORICAL:
         variable = "model" if "model" in different else different[0]
@@ -291,7 +292,9 @@ def _facts(paired: Compared) -> Iterator[Fact]:
     yield from _measure(paired, passes)
     yield from _configuration(paired.result, runs)
     yield from _spend(paired.result, runs)
-    yield Fact("ext.margin_fixed_before_launch", State.UNKNOWN, {"note": "no margin was set beforehand"})
+    given = paired.result.non_inferiority is not None
+    when = "it is not recorded when the margin was fixed" if given else "no margin was given"
+    yield Fact("ext.margin_fixed_before_launch", State.UNKNOWN, {"note": when})
     yield Fact("ext.primary_fixed_before_launch", State.UNKNOWN, {"note": "no primary metric was recorded"})
     yield Fact(
         "ext.multiplicity_handled",
@@ -315,7 +318,7 @@ def _readable(mine: Arm, other: Arm, runs: tuple[str, ...]) -> Fact:
         return Fact(
             "ext.evidence_readable", State.VIOLATED, {"taken_away": _both(mine.taken_away, other.taken_away)}, runs
         )
-    return Fact("ext.evidence_readable", State.UNKNOWN, {"note": "traces were never captured"})
+    return Fact("ext.evidence_readable", State.UNKNOWN, {"note": "traces of how answers came about were not kept"})
 
 
 def _unfinished(side: SideResult) -> int:

@@ -48,7 +48,9 @@ ASK = ("--server", "http://127.0.0.1:1", "--token", "secret")
 def test_comparing_on_a_server_gives_the_same_result_and_gate(server, arms):  # noqa: F811
     path = arms(a="1" * 40, b="10" * 20)
     local = run("compare", f"{path}#a", f"{path}#b", "--mapping", LONG, "--json")
-    seen = server(lambda request: httpx.Response(200, json={"result": json.loads(local.stdout)}))
+    result = json.loads(local.stdout)
+    verdict = result.pop("verdict")
+    seen = server(lambda request: httpx.Response(200, json={"result": result, "verdict": verdict}))
     asked = run("compare", "base-id", "cand-id", "--metric", "score", "--fail-on", "regression", "--json", *ASK)
     assert asked.exit_code == 1
     assert json.loads(asked.stdout) == json.loads(local.stdout)
@@ -177,11 +179,11 @@ def test_a_plan_comes_from_files_and_from_a_server_alike(server, arms):  # noqa:
     path = arms(a="1100" * 10, b="1010" * 10)
     local = run("compare", f"{path}#a", f"{path}#b", "--mapping", LONG, "--plan", "--difference", "0.1", "--json")
     result = json.loads(local.stdout)
-    planned = result.pop("plan")
+    planned, verdict = result.pop("plan"), result.pop("verdict")
     assert (planned["code"], planned["plan"]["target"]) == ("planned", 0.1)
 
     def reply(request):
-        body = {"answer": planned} if request.url.path.endswith("/plan") else {"result": result}
+        body = {"answer": planned} if request.url.path.endswith("/plan") else {"result": result, "verdict": verdict}
         return httpx.Response(200, json=body)
 
     seen = server(reply)

@@ -120,7 +120,7 @@ def on_files(folder: Path, real: Real):
     options = []
     if real.mapping:
         options = ["--mapping", str(MAPPINGS / real.mapping) if real.mapping.endswith(".json") else real.mapping]
-    done = CliRunner().invoke(app, ["compare", *sides, *options, "--json"])
+    done = CliRunner().invoke(app, ["compare", *sides, *options, "--dataset", folder.name, "--json"])
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)
 
@@ -149,6 +149,14 @@ def test_every_door_gives_the_figures(cast, shared, api_client, page_client, nam
     assert len(file["cases"]) == answer["filters"]["all"]
 
     local = on_files(folder, real)
+    judged = api_client(cast.ana, cast.team).get(found.api()).json()["verdict"]
+    verdicts = [
+        [(one["claim"], one["final"], one["extension"]["may_say"]) for one in given["claims"]]
+        for given in (local["verdict"], judged)
+    ]
+    assert verdicts[0] == verdicts[1]
+    for part in ("may", "may_not", "cannot_tell"):
+        assert local["verdict"]["said"][part] == judged["said"][part]
     for part in ("quality", "interval95", "interval", "bracket", "unmatched"):
         assert local.get(part) == answer.get(part), part
     assert local["finding"]["kind"] == answer["finding"]["kind"]  # its words hold the arms' names, which imports keep

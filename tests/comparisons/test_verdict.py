@@ -64,7 +64,7 @@ def table(answer) -> list[dict[str, str]]:
 
 def test_one_comparison_reaches_all_four_states(apart, cast):
     found = said(apart(), cast)
-    assert found.of("reliability_comparison") is Admissibility.PARTIAL  # traces were never captured
+    assert found.of("reliability_comparison") is Admissibility.PARTIAL  # traces were not kept
     assert found.of("paired_difference") is Admissibility.PARTIAL
     assert found.of("causal") is Admissibility.INADMISSIBLE
     assert found.of("score_comparison") is Admissibility.INADMISSIBLE  # two models
@@ -196,7 +196,7 @@ def test_non_inferiority_cannot_be_told_without_a_margin_set_beforehand(apart, c
     assert said(found, cast).of("non_inferiority") is Admissibility.INCONCLUSIVE
     page = text_of(ana.get(found.url(cast.ana)))
     row = re.search(r"<tr><th[^>]*>Not known whether the margin was fixed.*?</tr>", page, re.DOTALL).group()
-    assert "no margin was set beforehand" in row
+    assert "no margin was given" in row
     assert "Fix the margin in the template and launch again." in row
 
 
