@@ -17,6 +17,7 @@ from analysis.results import plain
 from comparisons import cases, exports, planned, selection
 from comparisons.cases import LISTING, Listing
 from comparisons.lenses import paired as lens
+from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
 from comparisons.selection import PARAMETERS, Asked
 from teams.access import Access
@@ -106,6 +107,7 @@ class PairedCasesView(APIView):
         shown = cases.rows(paired, order[(page - 1) * size : page * size], access)
         body: dict[str, Any] = {
             "selection": {**paired.selection.plain(), "fingerprint": paired.selection.fingerprint},
+            "watermark": verdict.verdicts(paired).watermark,
             "items": [cases.plain_row(row) for row in shown],
             "count": len(order),
             "page": page,
@@ -131,6 +133,7 @@ class PairedPlanView(APIView):
         return Response(
             {
                 "selection": {**paired.selection.plain(), "fingerprint": paired.selection.fingerprint},
+                "watermark": verdict.verdicts(paired).watermark,
                 "answer": plain(planning.answer(paired.result, difference)),
             }
         )

@@ -351,6 +351,8 @@ def case(request: TeamRequest) -> HttpResponse:
         "noun": listing.noun,
         "back": f"{_address(request, 'paired')}?{shown.selection.query(**listed)}",
     }
+    if part in ("", "head"):
+        context["watermark"] = verdict.verdicts(shown).watermark
     if part:
         context |= {"side": getattr(file, part, None), "part": part}
         return render(request, f"comparisons/case.html#{'head' if part == 'head' else 'side'}", context)

@@ -280,6 +280,11 @@ def test_the_watermark_survives_into_every_export(apart, cast, ana, api_client):
     rows = table(ana.get(found.url(cast.ana, "export", format="csv")))
     assert {row["watermark"] for row in rows} == {WATERMARK}
     assert {(row["claim"], row["claim_verdict"]) for row in rows} == {("paired_difference", "PARTIAL")}
+    for part in ("paired_comparison_cases", "paired_comparison_plan"):
+        assert api_client(cast.ana, cast.team).get(found.api(part)).json()["watermark"] == WATERMARK
+    item = rows[0]["item_id"]
+    for part in ("", "head"):
+        assert WATERMARK in text_of(ana.get(found.url(cast.ana, "case", item=item, part=part)))
 
 
 # rights and cost
