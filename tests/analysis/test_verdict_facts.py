@@ -99,6 +99,8 @@ UNORDERED = metric(Kind.NUMERIC, Direction.UNORDERED, low=0, high=1)
 CATEGORICAL = metric(Kind.CATEGORICAL, Direction.UNORDERED)
 LABELS = {f"case-{index}": ["a" if index % 2 else "b"] for index in range(CASES)}
 
+LABEL = "label_distribution_comparison"
+
 TABLE: list[tuple[str, str, State, dict[str, Any]]] = [
     ("P1", "paired_difference", OK, {}),
     ("P1", "paired_difference", BAD, {"mine": without(CASES, Outcome.ABSTAINED)}),
@@ -123,7 +125,7 @@ TABLE: list[tuple[str, str, State, dict[str, Any]]] = [
     ("P7", "paired_difference", BAD, {"of_both": {"measured": NUMERIC}, "change": outside}),
     (
         "P7",
-        "label_distribution_comparison",
+        LABEL,
         State.NOT_APPLICABLE,
         {"mine": LABELS, "of_both": {"measured": CATEGORICAL}},
     ),
@@ -156,7 +158,7 @@ TABLE: list[tuple[str, str, State, dict[str, Any]]] = [
         {"of_mine": {"measured": metric(direction=Direction.LOWER_IS_BETTER)}},
     ),
     ("Q4", "paired_difference", OK, {}),
-    ("Q4", "label_distribution_comparison", BAD, {"mine": LABELS, "of_both": {"measured": CATEGORICAL}}),
+    ("Q4", LABEL, BAD, {"mine": LABELS, "of_both": {"measured": CATEGORICAL}}),
     ("Q5", "paired_difference", OK, {}),
     ("Q5", "paired_difference", BAD, {"mine": without(1, Outcome.GRADER_ERROR)}),
     ("Q5", "paired_difference", WHO, {"mine": without(9, Outcome.ABSTAINED)}),
@@ -225,7 +227,8 @@ def test_few_groups_are_a_small_sample(size: int, state: State) -> None:
 
 def test_swapped_sides_are_judged_alike() -> None:
     mine, theirs = without(5, FailureKind.TIMED_OUT), marks(2)
-    one, other = verdicts(mine, theirs=theirs), verdicts(theirs, theirs=mine)
-    assert [(claim.claim, claim.final) for claim in one.claims] == [
-        (claim.claim, claim.final) for claim in other.claims
-    ]
+    one, other = (
+        [(claim.claim, claim.final) for claim in found.claims]
+        for found in (verdicts(mine, theirs=theirs), verdicts(theirs, theirs=mine))
+    )
+    assert one == other
