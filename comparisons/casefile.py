@@ -12,11 +12,12 @@ from uuid import UUID
 
 import numpy as np
 
-from comparisons import cases, words
+from analysis import word_diff
+from analysis.word_diff import Piece
+from comparisons import cases
 from comparisons.cases import CaseText, Repetition
 from comparisons.evidence import Loaded
 from comparisons.lenses.paired import Paired
-from comparisons.words import Piece
 from datasets.models import Item, ItemContent, ItemRevision
 from datasets.queries import Readable, content_of
 from grading.models import Judgment, Reasoning
@@ -94,7 +95,7 @@ def open_case(paired: Paired, access: Access, item: str, repetition: str) -> Cas
     answers = _answers(paired.loaded, rows)
     texts = [answer.text if answer and answer.availability == Availability.AVAILABLE else None for answer in answers]
     mine, theirs = texts
-    difference = words.diff(theirs, mine) if mine is not None and theirs is not None else None
+    difference = word_diff.diff(theirs, mine) if mine is not None and theirs is not None else None
     reasons = _reasonings(paired.loaded, rows)
     made: list[CaseSideFile | None] = []
     asked: dict[str, Readable] = {}
@@ -110,7 +111,7 @@ def open_case(paired: Paired, access: Access, item: str, repetition: str) -> Cas
         asked[side] = content_of(revision)
         pieces: tuple[Piece, ...] = ()
         if difference is not None:
-            pieces = difference.candidate if side == "candidate" else difference.baseline
+            pieces = difference.after if side == "candidate" else difference.before
         made.append(
             _side_file(
                 side,

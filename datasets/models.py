@@ -21,6 +21,7 @@ class Dataset(Record):
     name = models.CharField(max_length=120)
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["team", "slug"], name="dataset_once")]
@@ -45,13 +46,16 @@ class ItemRevision(Immutable):
     """What a case said at one time. `content_digest` is empty where the content was never captured.
 
     `group_digest` tells which cases share a source (a document, a template), and is empty where none do.
-    Pairing looks at the content alone, so that a group named later does not part what pairs.
+    `description_digest` is that of title, language, tags and metadata as a person edited them, and empty
+    as long as nobody did. Pairing looks at the content alone, so that a group named later or a corrected
+    tag does not part what pairs.
     """
 
     item = models.ForeignKey(Item, on_delete=models.PROTECT)
     number = models.PositiveIntegerField()
     content_digest = models.BinaryField(max_length=32)
     group_digest = models.BinaryField(max_length=32, default=b"")
+    description_digest = models.BinaryField(max_length=32, default=b"")
     made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
     made_at = models.DateTimeField(auto_now_add=True)
 
@@ -59,7 +63,8 @@ class ItemRevision(Immutable):
         constraints = [
             models.UniqueConstraint(fields=["item", "number"], name="item_revision_number_once"),
             models.UniqueConstraint(
-                fields=["item", "content_digest", "group_digest"], name="item_revision_content_once"
+                fields=["item", "content_digest", "group_digest", "description_digest"],
+                name="item_revision_content_once",
             ),
         ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
@@ -98,8 +103,8 @@ class Version(Immutable):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["dataset", "number"], name="version_number_once"),
-            models.UniqueConstraint(fields=["dataset", "sha256"], name="version_content_once"),
         ]
+        indexes = [models.Index(fields=["dataset", "sha256"], name="version_by_content")]
         ordering = ["-number"]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
 
@@ -122,3 +127,74 @@ class VersionEntry(models.Model):
             models.UniqueConstraint(fields=["version", "item"], name="version_entry_item_once"),
         ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class Draft(Record):
+    """The next version of a dataset while it is being made: a version to start from, and changes to it."""
+
+    dataset = models.OneToOneField(Dataset, on_delete=models.CASCADE)
+    base = models.ForeignKey(Version, on_delete=models.PROTECT, null=True)
+    """None where the dataset has no version yet."""
+    revision = models.PositiveIntegerField(default=1)
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+
+class Change(models.Model):
+    """What becomes of one item in the draft: another revision of it, or, with none, no place in the list."""
+
+    id = models.BigAutoField(primary_key=True)
+    draft = models.ForeignKey(Draft, on_delete=models.CASCADE)
+    item = models.ForeignKey(Item, on_delete=models.PROTECT)
+    revision = models.ForeignKey(ItemRevision, on_delete=models.PROTECT, null=True)
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    made_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["draft", "item"], name="draft_change_once")]
+
+
+class Slice(Record):
+    """A named part of a dataset. What it takes is content and stands in its versions."""
+
+    dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT)
+    name = models.CharField(max_length=120)
+    created_at = models.DateTimeField(auto_now_add=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+    revision = models.PositiveIntegerField(default=1)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["dataset", "name"], name="slice_once")]
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SliceVersion(Immutable):
+    """An immutable filter. `count` of the `scope` cases of `counted_on` met it when it was made."""
+
+    slice = models.ForeignKey(Slice, on_delete=models.PROTECT)
+    number = models.PositiveIntegerField()
+    counted_on = models.ForeignKey(Version, on_delete=models.PROTECT)
+    count = models.PositiveIntegerField()
+    scope = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["slice", "number"], name="slice_version_once")]
+        ordering = ["-number"]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class SliceContent(Content):
+    """The protected side of a slice version: the filter itself, and the same in words."""
+
+    slice_version = models.OneToOneField(SliceVersion, on_delete=models.PROTECT, primary_key=True)
+    filter = models.JSONField(null=True)
+    words = models.TextField(null=True)
+
+    class Meta:
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [one_way("filter", "words")]

@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
-from django.db import models
+from django.db import connection, models
 from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 
-from datasets.models import Dataset, ItemContent, ItemRevision, Version, VersionEntry
+from analysis.word_diff import Piece, diff
+from datasets.models import (
+    Change,
+    Dataset,
+    Draft,
+    ItemContent,
+    ItemRevision,
+    Slice,
+    SliceContent,
+    SliceVersion,
+    Version,
+    VersionEntry,
+)
 from teams.models import Team
 from teams.records import Availability
 
@@ -190,3 +202,169 @@ def content_of(revision: UUID) -> Readable:
     if content.availability != Availability.AVAILABLE:
         return Readable(content, [], content.availability)
     return Readable(content, parts(content.body), "")
+
+
+# --- drafts, and what differs between two lists ---------------------------------------------------
+
+
+def draft_of(dataset: Dataset) -> Draft | None:
+    return Draft.objects.select_related("base", "made_by").filter(dataset=dataset).first()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One case that two lists do not share. Contents are None without the right to them."""
+
+    kind: str
+    """added, revised or removed."""
+    item: UUID
+    before: ItemRevision | None
+    after: ItemRevision | None
+    content: ItemContent | None = None
+    """Of the newer revision, or of the removed one."""
+
+    @property
+    def name(self) -> str:
+        return (self.content.source_id or "") if self.content else ""
+
+    @property
+    def preview(self) -> str:
+        return preview(self.content.body) if self.content else ""
+
+
+KINDS = ("added", "revised", "removed")
+
+
+def changes_of(draft: Draft) -> models.QuerySet[Change]:
+    """The changes of a draft in the order in which they were begun."""
+    before = VersionEntry.objects.filter(version=draft.base_id, item=OuterRef("item"))
+    return (
+        Change.objects.filter(draft=draft)
+        .select_related("revision", "made_by")
+        .annotate(before_id=Subquery(before.values("revision")[:1]))
+        .order_by("id")
+    )
+
+
+def counts_of(draft: Draft) -> dict[str, int]:
+    """How many cases the draft adds, revises and removes."""
+    rows = changes_of(draft).aggregate(
+        added=Count("pk", filter=Q(before_id__isnull=True)),
+        removed=Count("pk", filter=Q(before_id__isnull=False, revision__isnull=True)),
+        revised=Count("pk", filter=Q(before_id__isnull=False, revision__isnull=False)),
+    )
+    return {kind: rows[kind] for kind in KINDS}
+
+
+def draft_differences(changes: Iterable[Change], *, content: bool) -> list[Difference]:
+    rows = [(change.item_id, change.before_id, change.revision_id) for change in changes]  # type: ignore[attr-defined]
+    return _differences(rows, content=content)
+
+
+def compared(older: Version, newer: Version) -> list[tuple[str, UUID, UUID | None, UUID | None]]:
+    """(kind, item, revision before, revision after) of each case that differs: by kind, in the order of its list."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT coalesce(b.item_id, a.item_id), a.revision_id, b.revision_id
+            FROM (SELECT * FROM datasets_versionentry WHERE version_id = %s) a
+            FULL JOIN (SELECT * FROM datasets_versionentry WHERE version_id = %s) b ON b.item_id = a.item_id
+            WHERE a.revision_id IS DISTINCT FROM b.revision_id
+            ORDER BY a.revision_id IS NOT NULL, b.revision_id IS NULL, coalesce(b.position, a.position)
+            """,
+            [older.pk, newer.pk],
+        )
+        return [
+            ("added" if before is None else "removed" if after is None else "revised", item, before, after)
+            for item, before, after in cursor.fetchall()
+        ]
+
+
+def version_differences(
+    rows: Iterable[tuple[str, UUID, UUID | None, UUID | None]], *, content: bool
+) -> list[Difference]:
+    """A page of `compared` with what there is to show."""
+    return _differences([(item, before, after) for _, item, before, after in rows], content=content)
+
+
+def _differences(rows: list[tuple[UUID, UUID | None, UUID | None]], *, content: bool) -> list[Difference]:
+    wanted = [revision for _, before, after in rows for revision in (before, after) if revision is not None]
+    revisions = ItemRevision.objects.in_bulk(wanted)
+    texts = ItemContent.objects.in_bulk(wanted) if content else {}
+    return [
+        Difference(
+            "added" if before is None else "removed" if after is None else "revised",
+            item,
+            revisions.get(before) if before else None,
+            revisions.get(after) if after else None,
+            texts.get(after or before),
+        )
+        for item, before, after in rows
+    ]
+
+
+# --- what differs between two revisions ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDiff:
+    """One field of a case in two revisions: pieces of the text before and after."""
+
+    name: str
+    before: tuple[Piece, ...]
+    after: tuple[Piece, ...]
+
+
+def field_diffs(before: ItemContent, after: ItemContent) -> list[FieldDiff]:
+    """The fields in which two revisions differ, in the order in which a case is read."""
+    names = {name: None for one in (before, after) for name in _fields(one)}
+    left, right = _fields(before), _fields(after)
+    found = []
+    for name in names:
+        one, other = left.get(name, ""), right.get(name, "")
+        if one != other:
+            told = diff(one, other)
+            found.append(FieldDiff(name, told.before, told.after))
+    return found
+
+
+def _fields(content: ItemContent) -> dict[str, str]:
+    fields = {
+        "Title": content.title or "",
+        "Language": content.language,
+        "Tags": ", ".join(sorted(content.tags or [])),
+        "Group": content.group_name or "",
+    }
+    for part in parts(content.body):
+        fields[part.name] = part.text or part.json or "\n\n".join(f"{role}: {text}" for role, text in part.turns)
+    metadata = content.metadata or {}
+    fields["Metadata"] = json.dumps(metadata, indent=2, ensure_ascii=False, sort_keys=True) if metadata else ""
+    return fields
+
+
+# --- slices ----------------------------------------------------------------------------------------
+
+
+def slices_of(dataset: Dataset, *, archived: bool | None = False) -> models.QuerySet[Slice]:
+    """A dataset's slices with the facts of their newest version; `archived` None means all of them."""
+    newest = SliceVersion.objects.filter(slice=OuterRef("pk")).order_by("-number")
+    rows = Slice.objects.filter(dataset=dataset)
+    if archived is not None:
+        rows = rows.filter(archived_at__isnull=not archived)
+    return rows.annotate(
+        versions=Count("sliceversion"),
+        number=Subquery(newest.values("number")[:1]),
+        count=Subquery(newest.values("count")[:1]),
+        scope=Subquery(newest.values("scope")[:1]),
+        counted_on_number=Subquery(newest.values("counted_on__number")[:1]),
+        newest=Subquery(newest.values("pk")[:1]),
+    )
+
+
+def slice_versions(slice_: Slice) -> models.QuerySet[SliceVersion]:
+    return SliceVersion.objects.filter(slice=slice_).select_related("counted_on", "made_by").order_by("-number")
+
+
+def words_of(versions: Iterable[UUID]) -> dict[UUID, SliceContent]:
+    """Filters of slice versions. The caller has judged the right to content."""
+    return SliceContent.objects.in_bulk(list(versions))

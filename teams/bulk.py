@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from django.db import connection, models
+from django.db import OperationalError, connection, models, transaction
+from psycopg.errors import LockNotAvailable
 
 
 def column(model: type[models.Model], name: str) -> str:
@@ -70,6 +71,20 @@ def lock(*parts: object) -> None:
     """Take an advisory lock until the end of the transaction, waiting for it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(*parts)])
+
+
+def lock_soon(*parts: object, seconds: float = 3.0) -> bool:
+    """Take an advisory lock until the end of the transaction, unless somebody holds it for longer than that."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(seconds * 1000)}ms"])
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [lock_number(*parts)])
+            cursor.execute("SELECT set_config('lock_timeout', '0', true)")
+    except OperationalError as error:
+        if isinstance(error.__cause__, LockNotAvailable):
+            return False
+        raise
+    return True
 
 
 def database_now() -> datetime:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
@@ -105,6 +106,7 @@ def with_etag(data: Any, revision: object, status: int = 200) -> Response:
     return Response(data, status=status, headers={"ETag": f'"{revision}"'})
 
 
+@cache
 def page_shape(item: type[serializers.Serializer[Any]]) -> type[serializers.Serializer[Any]]:
     """The shape of one page of a list."""
     return type(

@@ -37,12 +37,12 @@ def no_nul(given: QueryDict) -> None:
 class Batched:
     """Rows of which each page is read at once, such as rows together with their content."""
 
-    def __init__(self, rows: models.QuerySet[Any], read: Callable[[models.QuerySet[Any]], Sequence[Any]]) -> None:
+    def __init__(self, rows: models.QuerySet[Any] | Sequence[Any], read: Callable[[Any], Sequence[Any]]) -> None:
         self.rows = rows
         self.read = read
 
     def count(self) -> int:
-        return self.rows.count()
+        return self.rows.count() if isinstance(self.rows, models.QuerySet) else len(self.rows)
 
     def __getitem__(self, page: slice) -> Sequence[Any]:
         return self.read(self.rows[page])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis import word_diff as words
 from analysis.observations import FailureKind
-from comparisons import words
-from comparisons.words import diff
+from analysis.word_diff import diff
 from datasets.models import Item, ItemContent
 from runs.models import Answer
 from tests.factories import evidence
@@ -165,8 +165,8 @@ def test_a_repetition_that_is_not_there_is_not_found(two, cast, ana):
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_pieces_are_exactly_the_texts(one, other):
     found = diff(one, other)
-    assert "".join(piece.text for piece in found.baseline) == one
-    assert "".join(piece.text for piece in found.candidate) == other
+    assert "".join(piece.text for piece in found.before) == one
+    assert "".join(piece.text for piece in found.after) == other
     assert found.same == (one == other)
 
 
@@ -174,11 +174,11 @@ def test_long_answers_are_compared_by_line_and_quickly():
     one = "\n".join(f"line {index} of the answer" for index in range(2_000))
     found = diff(one, one.replace("line 77 ", "row 77 "))
     assert found.by == "lines"
-    assert [piece.text for piece in found.candidate if piece.differs] == ["row 77 of the answer\n"]
+    assert [piece.text for piece in found.after if piece.differs] == ["row 77 of the answer\n"]
 
 
 def test_what_is_too_long_even_by_line_is_marked_whole():
     lines = words.MOST_WORK // 1_000
     found = diff("a\n" * lines, "b\n" * lines)
     assert found.by == "whole"
-    assert found.baseline[0].differs
+    assert found.before[0].differs

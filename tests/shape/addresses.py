@@ -55,6 +55,8 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "dataset": lambda world: world.candidate.version.dataset_id,
     "number": lambda world: world.candidate.version.number,
     "revision": lambda world: world.revision.pk,
+    "item": lambda world: world.revision.item_id,
+    "slice": lambda world: world.slice.pk,
     "subject": lambda world: world.candidate.subject_id,
     "experiment": lambda world: world.candidate.pk,
     "position": lambda world: 0,
@@ -72,11 +74,15 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
     "comparisons:paired": SIDES,
     "comparisons:export": SIDES,
     "comparisons:case": {**SIDES, "item": lambda world: world.revision.item_id},
+    "api:version_differences": {"from": lambda world: 1, "to": lambda world: 1},
     "api:paired_comparison": SIDES,
     "api:paired_comparison_cases": SIDES,
     "api:paired_comparison_plan": SIDES,
 }
 """Addresses that say what they show in their query."""
 
-FOREIGN = ("dataset", "revision", "subject", "experiment", "user", "role", "invitation", "token", "row", "mapping")
+FOREIGN = (
+    *("dataset", "revision", "item", "slice", "subject", "experiment"),
+    *("user", "role", "invitation", "token", "row", "mapping"),
+)
 """Parameters that name an object of a team by its id."""

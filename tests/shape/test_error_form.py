@@ -94,7 +94,7 @@ def test_what_does_not_exist_is_a_404_also_where_no_endpoint_is(api, client):
 
 def test_another_method_is_a_405_that_lists_the_right_ones(api):
     for method in ("post", "put", "patch", "delete"):
-        found = getattr(api, method)("/api/v1/datasets")
+        found = getattr(api, method)("/api/v1/me")
         error(found, 405, "method_not_allowed")
         assert "GET" in found["Allow"] and method.upper() not in found["Allow"]
 

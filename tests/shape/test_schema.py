@@ -44,8 +44,10 @@ def test_the_census_names_every_endpoint():
 
 def _template(one) -> str:
     """`/api/v1/members/{user}`."""
-    stand_in = uuid.UUID(int=1)
-    given = {name: 7654321 if name in ("number", "position") else stand_in for name in one.parameters}
+    given = {
+        name: 7654321 if name in ("number", "position") else uuid.UUID(int=place)
+        for place, name in enumerate(one.parameters, start=1)
+    }
     address = reverse(one.name, kwargs=given)
     for name, value in given.items():
         address = address.replace(str(value), f"{{{name}}}")

@@ -11,7 +11,9 @@ from typing import Any
 from agents.models import SubjectDefinition
 from analysis.observations import FailureKind
 from comparisons.models import KeptResult
-from datasets.models import ItemRevision
+from datasets import actions as dataset_actions
+from datasets.bodies import Case
+from datasets.models import ItemRevision, Slice
 from grading.models import GraderConfig, Judgment, Reasoning
 from intake.models import (
     Import,
@@ -25,7 +27,7 @@ from intake.models import (
 )
 from runs.models import Attempt, Execution, Experiment
 from teams import actions, receipts
-from teams.access import current_access
+from teams.access import Access, current_access
 from teams.models import ApiToken, Invitation, Role, Team, User
 from teams.permissions import PRESETS, Right
 from tests.factories import evidence
@@ -51,6 +53,7 @@ class World:
     invitation: Invitation
     brought: Import
     mapping: Mapping
+    slice: Slice
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -115,7 +118,37 @@ def build(team: Team, owner: User) -> World:
     evidence.interpretation(grading_pass, owner, {"1": 1.0})
     assert Reasoning.objects.filter(judgment__in=Judgment.objects.filter(grading_pass=grading_pass)).exists()
     KeptResult.objects.create(team=team, key="0" * 64, method_version="1", result=b"")
-    return World(team, owner, candidate, baseline, token, role, invitation, brought, mapping)
+    slice_ = _draft_and_slice(access, candidate)
+    return World(team, owner, candidate, baseline, token, role, invitation, brought, mapping, slice_)
+
+
+def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:
+    """A revised case and an added one in the draft of the next version, and a slice of this one."""
+    dataset = experiment.version.dataset
+    said = {
+        "title": f"{CANARY}title",
+        "tags": [f"{CANARY}tag"],
+        "metadata": {f"{CANARY}key": f"{CANARY}value"},
+        "group": f"{CANARY}group",
+    }
+    revision = Execution.objects.filter(experiment=experiment).order_by("position")[0].revision
+    dataset_actions.revise_case(
+        access=access,
+        dataset=dataset,
+        item=revision.item_id,
+        case=Case("-", {"input": f"{CANARY}revised"}, **said),
+        seen_revision=revision.pk,
+    )
+    written = Case(f"{CANARY}written", {"turns": [{"role": "user", "content": f"{CANARY}turn"}]}, **said)
+    dataset_actions.add_case(access=access, dataset=dataset, case=written)
+    condition = {"field": "tag", "operator": "is", "value": f"{CANARY}tag"}
+    return dataset_actions.create_slice(
+        access=access,
+        dataset=dataset,
+        name="Refunds",
+        given={"match": "all", "conditions": [condition]},
+        version=experiment.version,
+    ).slice
 
 
 def outsiders() -> tuple[User, User]:

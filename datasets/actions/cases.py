@@ -1,4 +1,4 @@
-"""What creates dataset evidence: datasets by name, cases with their revisions, exact versions.
+"""What creates dataset evidence: cases with their revisions, and exact versions.
 
 The functions of this file run inside the caller's transaction, which holds the team's evidence lock:
 numbers are dense and nothing is created twice.
@@ -14,24 +14,13 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Max
-from django.utils.text import slugify
 from psycopg.types.json import Jsonb
 
 from analysis.observations import group_digest
 from datasets.models import Dataset, Item, ItemContent, ItemRevision, Version, VersionEntry
-from teams import audit
 from teams.access import Access
 from teams.bulk import copy_rows
 from teams.records import Availability, new_id
-from teams.refusals import Code, Refusal, register
-
-register(
-    {
-        "dataset_name_invalid": Code(422, "A dataset has a name of 1 to 120 characters."),
-        "dataset_archived": Code(409, "Restore the dataset first, or choose another one."),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,37 +48,7 @@ class Stored:
     revision: UUID
     content_digest: bytes
     group_digest: bytes = b""
-
-
-def dataset_by_name(access: Access, name: str) -> Dataset | None:
-    """The team's dataset of this name, whatever the case of its letters."""
-    return Dataset.objects.filter(team=access.team, name__iexact=name.strip()).order_by("created_at").first()
-
-
-def dataset_named(*, access: Access, name: str) -> Dataset:
-    """The team's dataset of this name, made where there is none."""
-    name = " ".join(name.split())
-    if not 1 <= len(name) <= 120:
-        raise Refusal("dataset_name_invalid", place="dataset")
-    found = dataset_by_name(access, name)
-    if found is not None:
-        if found.archived_at is not None:
-            raise Refusal("dataset_archived", f"The dataset {found.name} is archived.", place="dataset")
-        return found
-    dataset = Dataset.objects.create(team=access.team, slug=_free_slug(access, name), name=name)
-    audit.record("dataset.created", team=access.team, by=access.user, object_type="dataset", object_id=dataset.pk)
-    return dataset
-
-
-def _free_slug(access: Access, name: str) -> str:
-    """The name as an address; names of other scripts get a short hash, taken ones a number."""
-    wanted = slugify(name)[:70].strip("-") or f"dataset-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    taken = set(Dataset.objects.filter(team=access.team, slug__startswith=wanted).values_list("slug", flat=True))
-    slug, number = wanted, 1
-    while slug in taken:
-        number += 1
-        slug = f"{wanted}-{number}"
-    return slug
+    description_digest: bytes = b""
 
 
 def store_cases(
@@ -112,14 +71,14 @@ def store_cases(
         sources = {item: bytes(source) for item, source in cursor}
         items |= {source: item for item, source in sources.items()}
         cursor.execute(
-            "SELECT item_id, id, number, content_digest, group_digest FROM datasets_itemrevision"
+            "SELECT item_id, id, number, content_digest, group_digest, description_digest FROM datasets_itemrevision"
             " WHERE item_id = ANY(%s) ORDER BY number",
             [list(sources)],
         )
-        for item, revision, number, content, group in cursor:
+        for item, revision, number, content, group, described in cursor:
             source = sources[item]
             highest[source] = number
-            found = Stored(item, revision, bytes(content), bytes(group))
+            found = Stored(item, revision, bytes(content), bytes(group), bytes(described))
             known[source, found.content_digest, found.group_digest] = found
             newest[source, found.content_digest] = found
     stored: dict[tuple[bytes, bytes], Stored] = {}
@@ -139,7 +98,7 @@ def store_cases(
         highest[source] = highest.get(source, 0) + 1
         revision = new_id()
         stored[key] = Stored(items[source], revision, draft.content_digest, group)
-        revisions.append((revision, items[source], highest[source], draft.content_digest, group, by, at))
+        revisions.append((revision, items[source], highest[source], draft.content_digest, group, b"", by, at))
         contents.append(
             (
                 revision,
@@ -155,7 +114,11 @@ def store_cases(
             )
         )
     copy_rows(Item, ("id", "dataset", "source_digest"), new_items)
-    copy_rows(ItemRevision, ("id", "item", "number", "content_digest", "group_digest", "made_by", "made_at"), revisions)
+    copy_rows(
+        ItemRevision,
+        ("id", "item", "number", "content_digest", "group_digest", "description_digest", "made_by", "made_at"),
+        revisions,
+    )
     copy_rows(
         ItemContent,
         (
@@ -167,26 +130,48 @@ def store_cases(
     return stored
 
 
-def exact_version(*, access: Access, dataset: Dataset, cases: Iterable[tuple[bytes, Stored]], at: datetime) -> Version:
-    """The version that lists exactly these revisions in the order of case digests; an equal one is used again."""
-    ordered = sorted(cases, key=lambda case: case[0])
-    grouped = any(stored.group_digest for _, stored in ordered)
-    digest = hashlib.sha256(b"evenhand/version/2\0" if grouped else b"evenhand/version/1\0")
-    for source, stored in ordered:
-        digest.update(source + stored.content_digest.ljust(32, b"\0"))
-        if grouped:
-            digest.update(stored.group_digest.ljust(32, b"\0"))
-    identity = digest.hexdigest()
-    known: Version | None = Version.objects.filter(dataset=dataset, sha256=identity).first()
-    if known is not None:
+def exact_version(
+    *, access: Access, dataset: Dataset, cases: Iterable[tuple[bytes, Stored]], at: datetime, in_order: bool = False
+) -> Version:
+    """The version that lists exactly these revisions, by case digest; an equal one is used again.
+
+    `in_order` they are listed as they come, and only the newest version is used again: who goes back to an
+    earlier list by hand goes on from there.
+    """
+    given = list(cases)
+    ordered = sorted(given, key=lambda case: case[0])
+    identity = _identity([(source, stored) for source, stored in ordered])
+    newest: Version | None = Version.objects.filter(dataset=dataset).order_by("-number").first()
+    last = newest.number if newest is not None else 0
+    if newest is not None and newest.sha256 == identity:
+        return newest
+    known: Version | None = Version.objects.filter(dataset=dataset, sha256=identity).order_by("-number").first()
+    if known is not None and not in_order:
         return known
-    last = Version.objects.filter(dataset=dataset).aggregate(last=Max("number"))["last"] or 0
     version: Version = Version.objects.create(
         dataset=dataset, number=last + 1, count=len(ordered), sha256=identity, made_by=access.user
     )
     copy_rows(
         VersionEntry,
         ("version", "position", "item", "revision"),
-        ((version.pk, position, stored.item, stored.revision) for position, (_, stored) in enumerate(ordered)),
+        (
+            (version.pk, position, stored.item, stored.revision)
+            for position, (_, stored) in enumerate(given if in_order else ordered)
+        ),
     )
     return version
+
+
+def _identity(ordered: Sequence[tuple[bytes, Stored]]) -> str:
+    """SHA-256 over cases and what their revisions say. What no case has is left out, so that old ones stay."""
+    described = any(stored.description_digest for _, stored in ordered)
+    grouped = described or any(stored.group_digest for _, stored in ordered)
+    layout = 3 if described else 2 if grouped else 1
+    digest = hashlib.sha256(b"evenhand/version/%d\0" % layout)
+    for source, stored in ordered:
+        digest.update(source + stored.content_digest.ljust(32, b"\0"))
+        if grouped:
+            digest.update(stored.group_digest.ljust(32, b"\0"))
+        if described:
+            digest.update(stored.description_digest.ljust(32, b"\0"))
+    return digest.hexdigest()

@@ -1,4 +1,4 @@
-"""Which words of two answers differ: a small difference over words, bounded, for reading side by side."""
+"""Which words of two texts differ: a small difference over words, bounded, for reading side by side."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class WordDiff:
-    baseline: tuple[Piece, ...]
-    candidate: tuple[Piece, ...]
+    before: tuple[Piece, ...]
+    after: tuple[Piece, ...]
     by: str
     """words or lines: how fine the difference is."""
 
     @property
     def same(self) -> bool:
-        return not any(piece.differs for piece in (*self.baseline, *self.candidate))
+        return not any(piece.differs for piece in (*self.before, *self.after))
 
 
-def diff(baseline: str, candidate: str) -> WordDiff:
+def diff(before: str, after: str) -> WordDiff:
     """The pieces of each side in order; joined, they are exactly the texts that came in."""
     for by, split in (("words", _TOKEN.findall), ("lines", _lines)):
-        mine, theirs = split(candidate), split(baseline)
+        mine, theirs = split(after), split(before)
         if by == "lines" or (max(len(mine), len(theirs)) <= MOST_TOKENS and len(mine) * len(theirs) <= MOST_WORK):
             break
     if len(mine) * len(theirs) > MOST_WORK:
         whole = mine != theirs
-        return WordDiff(_pieces([(baseline, whole)]), _pieces([(candidate, whole)]), "whole")
-    before: list[tuple[str, bool]] = []
-    after: list[tuple[str, bool]] = []
+        return WordDiff(_pieces([(before, whole)]), _pieces([(after, whole)]), "whole")
+    left: list[tuple[str, bool]] = []
+    right: list[tuple[str, bool]] = []
     matcher = SequenceMatcher(None, theirs, mine, autojunk=False)
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
         differs = tag != "equal"
-        before.append(("".join(theirs[start:end]), differs))
-        after.append(("".join(mine[other_start:other_end]), differs))
-    return WordDiff(_pieces(before), _pieces(after), by)
+        left.append(("".join(theirs[start:end]), differs))
+        right.append(("".join(mine[other_start:other_end]), differs))
+    return WordDiff(_pieces(left), _pieces(right), by)
 
 
 def _lines(text: str) -> list[str]:

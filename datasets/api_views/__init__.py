@@ -1,0 +1,1 @@
+"""The API of datasets: what is there, drafts and their cases, slices."""

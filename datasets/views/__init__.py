@@ -1,0 +1,1 @@
+"""Pages of datasets: what is there, cases and drafts, slices."""
