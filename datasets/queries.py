@@ -131,7 +131,7 @@ def item_rows(entries: Iterable[VersionEntry], *, content: bool) -> list[ItemRow
 
 def preview(body: Any, length: int = 160) -> str:
     """The first words of what a case asks: its input, or the last thing said to the subject."""
-    asked = body.get("input", body) if isinstance(body, dict) else body
+    asked = body.get("input", body.get("turns", body)) if isinstance(body, dict) else body
     if isinstance(asked, list):
         said = [turn for turn in asked if isinstance(turn, dict) and isinstance(turn.get("content"), str)]
         asked = said[-1]["content"] if said else asked
@@ -159,6 +159,8 @@ class Part:
     name: str
     text: str | None = None
     turns: tuple[tuple[str, str], ...] = ()
+    points: tuple[tuple[str, Any], ...] = ()
+    """What a good answer earns points for, and how many."""
     json: str = ""
 
 
@@ -176,9 +178,15 @@ def _part(name: str, value: Any) -> Part:
         return Part(name, text=value)
     if isinstance(value, int | float | bool):
         return Part(name, text=str(value))
+    if isinstance(value, list) and value and all(_is_point(point) for point in value):
+        return Part(name, points=tuple((point["text"], point["points"]) for point in value))
     if isinstance(value, list) and value and all(_is_turn(turn) for turn in value):
         return Part(name, turns=tuple((str(turn.get("role", "")), turn["content"]) for turn in value))
     return Part(name, json=json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _is_point(point: Any) -> bool:
+    return isinstance(point, dict) and set(point) == {"id", "text", "points"} and isinstance(point["text"], str)
 
 
 def _is_turn(turn: Any) -> bool:
@@ -336,7 +344,9 @@ def _fields(content: ItemContent) -> dict[str, str]:
         "Group": content.group_name or "",
     }
     for part in parts(content.body):
-        fields[part.name] = part.text or part.json or "\n\n".join(f"{role}: {text}" for role, text in part.turns)
+        said = [f"{role}: {text}" for role, text in part.turns]
+        said += [f"{text} ({points})" for text, points in part.points]
+        fields[part.name] = part.text or part.json or "\n\n".join(said)
     metadata = content.metadata or {}
     fields["Metadata"] = json.dumps(metadata, indent=2, ensure_ascii=False, sort_keys=True) if metadata else ""
     return fields

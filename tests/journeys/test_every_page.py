@@ -92,6 +92,51 @@ def _invitation(house: House, imports: dict[str, str]) -> str:
     return link[0]
 
 
+_NO_ROWS = {f"{rows}-{name}": "0" for rows in ("turns", "points") for name in ("TOTAL_FORMS", "INITIAL_FORMS")}
+
+
+def _written(house: House) -> str:
+    """A dataset of one's own: two versions, a slice, an open draft. Its address, the same for every page."""
+    known = re.search(rf'href="({S}/datasets/{UUID}/)"><bdi>Written by hand', house.get(f"{S}/datasets/"))
+    if known:
+        return known[1]
+    shown = house.send(f"{S}/datasets/new", {"name": "Written by hand"})
+    address = re.search(rf"({S}/datasets/{UUID}/)cases/new", shown)
+    assert address
+
+    def write(name: str) -> None:
+        words = {"source_id": name, "title": f"Case {name}", "kind": "input", "input": "What now?", "tags": "a\nb"}
+        house.send(f"{address[1]}cases/new", {**words, **_NO_ROWS})
+
+    def publish() -> None:
+        revision = re.search(r'name="revision" value="(\d+)"', house.get(f"{address[1]}draft/"))
+        assert revision
+        house.send(f"{address[1]}draft/version", {"revision": revision[1]})
+
+    for name in ("one", "two"):
+        write(name)
+        publish()
+    condition = {"field": "tag", "operator": "is", "value": "a"}
+    rows = {f"conditions-0-{name}": value for name, value in condition.items()}
+    counts = {"conditions-TOTAL_FORMS": "1", "conditions-INITIAL_FORMS": "0"}
+    house.send(f"{address[1]}slices/new", {"name": "Tagged", "match": "all", "version": "2", **rows, **counts})
+    write("three")
+    return address[1]
+
+
+def _of_written(*steps: str) -> Callable[[House, dict[str, str]], str]:
+    """A page of that dataset: a fixed end, or the first link of each form from there on."""
+
+    def find(house: House, imports: dict[str, str]) -> str:
+        address = _written(house)
+        first, *rest = steps
+        for step in rest:
+            first = house.first_link(address + first, address + step).removeprefix(address)
+        return address + first
+
+    return find
+
+
 S = "/t/support"
 PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "login": ("", _at("/sign-in/")),
@@ -106,6 +151,18 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
         "ana",
         _inside(f"{S}/datasets/", rf"{S}/datasets/{UUID}/", rf"{S}/datasets/{UUID}/revisions/{UUID}/"),
     ),
+    "datasets:detail, with a draft": ("ana", _of_written("")),
+    "datasets:new": ("ana", _at(f"{S}/datasets/new")),
+    "datasets:rename": ("ana", _of_written("name")),
+    "datasets:compare": ("ana", _of_written("compare")),
+    "datasets:add_case": ("ana", _of_written("cases/new")),
+    "datasets:edit_case": ("ana", _of_written("draft/", rf"cases/{UUID}/")),
+    "datasets:draft": ("ana", _of_written("draft/")),
+    "datasets:slices": ("ana", _of_written("slices/")),
+    "datasets:slices, without content": ("ben", _of_written("slices/")),
+    "datasets:slice": ("ana", _of_written("slices/", rf"slices/{UUID}/")),
+    "datasets:new_slice": ("ana", _of_written("slices/new")),
+    "datasets:edit_slice": ("ana", _of_written("slices/", rf"slices/{UUID}/", rf"slices/{UUID}/filter")),
     "agents:list": ("ana", _at(f"{S}/agents/")),
     "agents:detail": ("ana", _inside(f"{S}/agents/", rf"{S}/agents/{UUID}/")),
     "experiments:list": ("ana", _at(f"{S}/experiments/")),
@@ -160,6 +217,14 @@ NO_PAGES = {
     "comparisons:export": "a file",
     "api_docs": "is Swagger UI's; tests/journeys/test_api_docs.py looks at it",
     "password_new": "has the form of password_change",
+    "datasets:archive": "a button",
+    "datasets:restore": "a button",
+    "datasets:remove_case": "a button",
+    "datasets:undo_change": "a button",
+    "datasets:make_version": "a button",
+    "datasets:discard_draft": "a button",
+    "datasets:archive_slice": "a button",
+    "datasets:restore_slice": "a button",
     "teams:leave": "a button",
     "teams:resend_invitation": "a button",
     "teams:revoke_invitation": "a button",
