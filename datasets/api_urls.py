@@ -15,6 +15,7 @@ urlpatterns = [
     path("datasets/<uuid:dataset>/draft/changes", drafts.DraftChanges.as_view(), name="draft_changes"),
     path("datasets/<uuid:dataset>/draft/changes/<uuid:item>", drafts.DraftChange.as_view(), name="draft_change"),
     path("datasets/<uuid:dataset>/draft/cases", drafts.DraftCases.as_view(), name="draft_cases"),
+    path("datasets/<uuid:dataset>/draft/table", drafts.DraftTable.as_view(), name="draft_table"),
     path("datasets/<uuid:dataset>/draft/cases/<uuid:item>", drafts.DraftCase.as_view(), name="draft_case"),
     path("datasets/<uuid:dataset>/slices", slices.Slices.as_view(), name="slices"),
     path("datasets/<uuid:dataset>/slices/<uuid:slice>", slices.SliceDetail.as_view(), name="slice"),

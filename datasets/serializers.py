@@ -106,6 +106,28 @@ class NewCase(CaseInput):
     )
 
 
+class CasesInput(StrictSerializer):
+    """Rows as in a JSON Lines table: what a row does not name stays as it is."""
+
+    cases = serializers.ListField(child=serializers.DictField(), min_length=1, max_length=5_000)
+    leave_out_faulty = serializers.BooleanField(default=False)
+    dry_run = serializers.BooleanField(default=False)
+
+
+class RowFault(serializers.Serializer[Any]):
+    row = serializers.IntegerField()
+    place = serializers.CharField()
+    message = serializers.CharField()
+
+
+class CasesReport(serializers.Serializer[Any]):
+    added = serializers.IntegerField()
+    revised = serializers.IntegerField()
+    unchanged = serializers.IntegerField()
+    faulty = serializers.IntegerField()
+    faults = RowFault(many=True, help_text="The first 200.")
+
+
 class Draft(serializers.Serializer[Any]):
     revision = serializers.IntegerField()
     base_version = serializers.IntegerField(allow_null=True)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from datasets.views import browsing, editing, managing, slices
+from datasets.views import bringing, browsing, editing, managing, slices
 
 app_name = "datasets"
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("<uuid:dataset>/versions/<int:number>/", browsing.version, name="version"),
     path("<uuid:dataset>/revisions/<uuid:revision>/", browsing.revision, name="revision"),
     path("<uuid:dataset>/cases/new", editing.add, name="add_case"),
+    path("<uuid:dataset>/cases/bring", bringing.bring, name="bring"),
     path("<uuid:dataset>/cases/<uuid:item>/", editing.edit, name="edit_case"),
     path("<uuid:dataset>/cases/<uuid:item>/remove", editing.remove, name="remove_case"),
     path("<uuid:dataset>/cases/<uuid:item>/undo", editing.undo, name="undo_change"),

@@ -1,5 +1,6 @@
 """What changes datasets: themselves, their cases, drafts of the next version, slices."""
 
+from datasets.actions.bulk import Report, bring_table, look_at_table
 from datasets.actions.cases import CaseDraft, Stored, exact_version, store_cases
 from datasets.actions.datasets import (
     archive_dataset,
@@ -22,10 +23,12 @@ from datasets.actions.slices import archive_slice, create_slice, new_slice_versi
 
 __all__ = [
     "CaseDraft",
+    "Report",
     "Stored",
     "add_case",
     "archive_dataset",
     "archive_slice",
+    "bring_table",
     "create_dataset",
     "create_slice",
     "current",
@@ -33,6 +36,7 @@ __all__ = [
     "dataset_named",
     "discard_draft",
     "exact_version",
+    "look_at_table",
     "make_version",
     "new_slice_version",
     "remove_case",

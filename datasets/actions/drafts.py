@@ -50,7 +50,7 @@ class Edited:
     revision: ItemRevision
 
 
-def _opened(access: Access, dataset: Dataset, base: Version | None) -> Draft:
+def opened(access: Access, dataset: Dataset, base: Version | None) -> Draft:
     """The dataset's draft, ours to change until the transaction ends; opened from `base` where there is none."""
     access.require(*EDIT)
     evidence_lock(access)
@@ -84,7 +84,7 @@ def current(draft: Draft | None, item: UUID, *, base: Version | None = None) -> 
 def add_case(*, access: Access, dataset: Dataset, case: Case, base: Version | None = None) -> Edited:
     """Another case at the end of the list. An id that was listed before and removed is the same item again."""
     case = checked(case)
-    draft = _opened(access, dataset, base)
+    draft = opened(access, dataset, base)
     digest = source_digest(case.source_id)
     item = Item.objects.filter(dataset=draft.dataset, source_digest=digest).first()
     if item is not None and current(draft, item.pk) is not None:
@@ -102,7 +102,7 @@ def revise_case(
     *, access: Access, dataset: Dataset, item: UUID, case: Case, seen_revision: UUID, base: Version | None = None
 ) -> Edited:
     """Another revision of a case; the id in its source stays. `seen_revision` is the one that the editor saw."""
-    draft = _opened(access, dataset, base)
+    draft = opened(access, dataset, base)
     found, before = _listed(access, draft, item)
     if before.pk != seen_revision:
         raise Refusal("revision_stale", f"The case is at revision {before.number}.", current=str(before.pk))
@@ -121,7 +121,7 @@ def revise_case(
 @transaction.atomic
 def remove_case(*, access: Access, dataset: Dataset, item: UUID, base: Version | None = None) -> Draft:
     """The next version does not list the case. Earlier versions and what was run on them stay."""
-    draft = _opened(access, dataset, base)
+    draft = opened(access, dataset, base)
     found, _ = _listed(access, draft, item)
     _list(access, draft, found, None)
     audit.by("case.removed", access, draft.dataset, item=str(found.pk))

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiExample, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from datasets import actions, queries, serializers
+from datasets import actions, queries, serializers, tables
 from datasets.actions.drafts import EDIT
 from datasets.bodies import Case
 from datasets.models import Dataset, Draft, Item, ItemContent, ItemRevision, Version
@@ -170,6 +170,39 @@ class DraftCases(endpoints.TeamView):
             ),
         )
         return _revision(row, status=201 if made else 200)
+
+
+class DraftTable(endpoints.TeamView):
+    """Many cases at once."""
+
+    needed = {"PUT": EDIT}
+
+    @extend_schema(
+        operation_id="bring_cases",
+        request=serializers.CasesInput,
+        responses={200: serializers.CasesReport, **endpoints.WRITE_ERRORS},
+        examples=[
+            OpenApiExample(
+                "Two cases, looked at only",
+                {"cases": [{"id": "q1", "input": "What?"}, {"id": "q2", "tags": ["hard"]}], "dry_run": True},
+                request_only=True,
+            )
+        ],
+    )
+    def put(self, request: Request, dataset: UUID) -> Response:
+        """Add and revise cases by their ids, all or none. The same rows again change nothing, so no key is needed."""
+        known_parameters(request)
+        access, found = self.access, _dataset(self.access, dataset)
+        given = valid(serializers.CasesInput, request)
+        rows = [tables.Row(number, row) for number, row in enumerate(given["cases"], start=1)]
+        for row in rows:
+            tables.known(row.given, f"cases[{row.number - 1}]")
+        if given["dry_run"]:
+            report = actions.look_at_table(access=access, dataset=found, rows=rows)
+        else:
+            leave_out = given["leave_out_faulty"]
+            report = actions.bring_table(access=access, dataset=found, rows=rows, leave_out=leave_out)
+        return Response(serializers.CasesReport(report).data)
 
 
 class DraftCase(endpoints.TeamView):

@@ -156,6 +156,7 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "datasets:rename": ("ana", _of_written("name")),
     "datasets:compare": ("ana", _of_written("compare")),
     "datasets:add_case": ("ana", _of_written("cases/new")),
+    "datasets:bring": ("ana", _of_written("cases/bring")),
     "datasets:edit_case": ("ana", _of_written("draft/", rf"cases/{UUID}/")),
     "datasets:draft": ("ana", _of_written("draft/")),
     "datasets:slices": ("ana", _of_written("slices/")),
