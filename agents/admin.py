@@ -1,11 +1,22 @@
-"""Operators' side of subjects: labels and fingerprints. Definitions have no admin page."""
+"""Operators' side: providers, model routes and their revisions; agents' facts. Definitions have no admin page."""
 
 from __future__ import annotations
 
-from django.contrib import admin
+from typing import TYPE_CHECKING, Any
 
-from agents.models import Subject
-from teams.admin import ReadOnly
+from django.contrib import admin, messages
+from django.db import models
+from django.http import HttpRequest
+
+from agents import actions
+from agents.models import Agent, Connector, ModelRoute, ModelRouteRevision, Provider, Snapshot, Subject
+from teams.admin import AnyAdmin, AnyForm, ReadOnly, operator_of
+from teams.refusals import Refusal
+
+if TYPE_CHECKING:
+    Rows = models.QuerySet[Any]
+else:
+    Rows = models.QuerySet
 
 
 @admin.register(Subject)
@@ -13,3 +24,130 @@ class Subjects(ReadOnly):
     list_display = ("label", "team", "kind", "fingerprint", "created_at")
     list_filter = ("team", "kind")
     list_select_related = ("team",)
+
+
+@admin.register(Agent)
+class Agents(ReadOnly):
+    list_display = ("name", "team", "created_at", "archived_at")
+    list_filter = ("team",)
+    list_select_related = ("team",)
+    search_fields = ("name",)
+
+
+@admin.register(Snapshot)
+class Snapshots(ReadOnly):
+    list_display = ("agent", "number", "route_revision", "definition_sha256", "made_at")
+    list_filter = ("agent__team",)
+    list_select_related = ("agent", "route_revision__route")
+
+
+@admin.register(Connector)
+class Connectors(ReadOnly):
+    list_display = ("name", "team", "created_at", "archived_at")
+    list_filter = ("team",)
+    list_select_related = ("team",)
+
+
+@admin.register(Provider)
+class Providers(AnyAdmin):
+    """Who serves models. Routes name them for ever, so that none is deleted and its protocol stays."""
+
+    list_display = ("name", "key", "kind")
+    search_fields = ("name", "key")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("key", "kind") if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(ModelRoute)
+class ModelRoutes(AnyAdmin):
+    """Named ways to models. What a route means stands in its revisions; one of them may be active."""
+
+    list_display = ("name", "key", "active", "archived_at")
+    list_select_related = ("active__route",)
+    search_fields = ("name", "key")
+    fields = ("key", "name", "active", "archived_at")
+    actions = ("deactivate",)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("key", "active", "archived_at") if obj else ("active", "archived_at")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.action(description="Deactivate: nothing new runs over the selected routes")
+    def deactivate(self, request: HttpRequest, rows: Rows) -> None:
+        for route in rows:
+            actions.deactivate_route(route=route, by=operator_of(request))
+        messages.success(request, "Deactivated. Snapshots that exist keep what they were made with.")
+
+
+class RevisionForm(AnyForm):
+    """A revision is written once. Prices are millionths of the currency per million tokens."""
+
+    class Meta:
+        model = ModelRouteRevision
+        fields = ("route", *actions.RouteFields.__slots__)
+        help_texts = {
+            "model_id": "As the provider names it.",
+            "profile": "Another way in which the provider runs the same model, if there is one.",
+            "base_url": "https, a public host. On a machine of one's own also http://127.0.0.1:8080/v1.",
+            "capabilities": '{"tools": true, "structured_output": true, "context_tokens": 128000}',
+            "secret_ref": "Where the secret stands: env:NAME or file:/path. Never the secret itself.",
+            "input_micros": "Millionths per million tokens. Empty is unknown, 0 is free.",
+            "call_fee_micros": "Millionths per call. Empty is unknown, 0 is free.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return found
+        try:
+            actions.checked_route(self.said())
+        except Refusal as refusal:
+            self.add_error(refusal.place if refusal.place in self.fields else None, refusal.message)
+        return found
+
+    def said(self) -> actions.RouteFields:
+        given = {name: self.cleaned_data[name] for name in actions.RouteFields.__slots__}
+        given["capabilities"] = given["capabilities"] or {}
+        return actions.RouteFields(**given)
+
+
+@admin.register(ModelRouteRevision)
+class ModelRouteRevisions(AnyAdmin):
+    """What routes mean. A revision never changes; activating it is what makes it count."""
+
+    form = RevisionForm
+    list_display = ("route", "number", "provider", "model_id", "auth_mode", "is_active", "made_at")
+    list_filter = ("route", "provider")
+    list_select_related = ("route", "provider")
+    actions = ("activate",)
+
+    @admin.display(boolean=True, description="active")
+    def is_active(self, revision: ModelRouteRevision) -> bool:
+        return revision.route.active_id == revision.pk
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return obj is None and bool(super().has_change_permission(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: ModelRouteRevision, form: Any, change: bool) -> None:
+        made = actions.add_route_revision(route=obj.route, fields=form.said(), by=operator_of(request))
+        obj.pk, obj.number = made.pk, made.number
+        obj._state.adding = False
+
+    @admin.action(description="Activate: new snapshots use the selected revision")
+    def activate(self, request: HttpRequest, rows: Rows) -> None:
+        chosen = list(rows.select_related("route"))
+        if len({one.route_id for one in chosen}) != len(chosen):
+            messages.error(request, "Select one revision of a route.")
+            return
+        for revision in chosen:
+            actions.activate_route(revision=revision, by=operator_of(request))
+        messages.success(request, "Activated. Snapshots that exist keep what they were made with.")

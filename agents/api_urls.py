@@ -1,10 +1,23 @@
-"""API addresses of subjects."""
+"""API addresses of agents, snapshots, model routes, connectors and subjects."""
 
 from django.urls import path
 
-from agents import api_views
+from agents.api_views import agents, connectors, routes, snapshots, subjects
 
 urlpatterns = [
-    path("subjects", api_views.Subjects.as_view(), name="subjects"),
-    path("subjects/<uuid:subject>", api_views.SubjectDetail.as_view(), name="subject"),
+    path("subjects", subjects.Subjects.as_view(), name="subjects"),
+    path("subjects/<uuid:subject>", subjects.SubjectDetail.as_view(), name="subject"),
+    path("agents", agents.Agents.as_view(), name="agents"),
+    path("agents/<uuid:agent>", agents.AgentDetail.as_view(), name="agent"),
+    path("agents/<uuid:agent>/draft", agents.AgentDraft.as_view(), name="agent_draft"),
+    path("agents/<uuid:agent>/deployments", agents.Deployments.as_view(), name="deployments"),
+    path("snapshots", snapshots.Snapshots.as_view(), name="snapshots"),
+    path("snapshots/<uuid:snapshot>", snapshots.SnapshotDetail.as_view(), name="snapshot"),
+    path("snapshots/<uuid:snapshot>/differences", snapshots.SnapshotDifferences.as_view(), name="snapshot_differences"),
+    path("snapshots/<uuid:snapshot>/variants", snapshots.Variants.as_view(), name="variants"),
+    path("model-routes", routes.ModelRoutes.as_view(), name="model_routes"),
+    path("model-routes/<uuid:route>", routes.ModelRouteDetail.as_view(), name="model_route"),
+    path("model-routes/<uuid:route>/revisions", routes.ModelRouteRevisions.as_view(), name="model_route_revisions"),
+    path("connectors", connectors.Connectors.as_view(), name="connectors"),
+    path("connectors/<uuid:connector>", connectors.ConnectorDetail.as_view(), name="connector"),
 ]

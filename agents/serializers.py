@@ -1,10 +1,12 @@
-"""Shapes of the API: subjects."""
+"""Shapes of the API: agents, drafts, snapshots, model routes, connectors, subjects."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from rest_framework import serializers
+
+from teams.api import StrictSerializer
 
 
 class SubjectRow(serializers.Serializer[Any]):
@@ -18,3 +20,184 @@ class SubjectRow(serializers.Serializer[Any]):
 
 class SubjectDetail(SubjectRow):
     definition = serializers.JSONField(allow_null=True, help_text="Null without the right evaluation.content.read.")
+
+
+# --- model routes ----------------------------------------------------------------------------------
+
+
+class RouteRevisionRow(serializers.Serializer[Any]):
+    """What a route means. Prices are millionths of the currency per million tokens; null is unknown."""
+
+    number = serializers.IntegerField()
+    provider = serializers.CharField(source="provider.key")
+    protocol = serializers.CharField(source="provider.kind")
+    model_id = serializers.CharField()
+    profile = serializers.CharField()
+    capabilities = serializers.DictField()
+    capability_sha256 = serializers.CharField()
+    auth_mode = serializers.CharField()
+    currency = serializers.CharField()
+    input_micros = serializers.IntegerField(allow_null=True)
+    cached_input_micros = serializers.IntegerField(allow_null=True)
+    output_micros = serializers.IntegerField(allow_null=True)
+    call_fee_micros = serializers.IntegerField(allow_null=True)
+    sha256 = serializers.CharField(help_text="Covers what may change answers, not what they cost.")
+    made_at = serializers.DateTimeField()
+
+
+class RouteRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    key = serializers.CharField()
+    name = serializers.CharField()
+    active = RouteRevisionRow(allow_null=True, help_text="Null: nothing new runs over it.")
+
+
+# --- agents ----------------------------------------------------------------------------------------
+
+
+class AgentRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    snapshots = serializers.IntegerField()
+    deployed_snapshot = serializers.UUIDField(source="deployed_id", allow_null=True)
+    deployed_number = serializers.IntegerField(allow_null=True)
+    draft_revision = serializers.IntegerField()
+    draft_differs = serializers.SerializerMethodField(help_text="From what is in use.")
+    created_at = serializers.DateTimeField()
+    archived_at = serializers.DateTimeField(allow_null=True)
+    revision = serializers.IntegerField()
+
+    def get_draft_differs(self, row: Any) -> bool:
+        return row.deployed_id is None or row.draft_sha256 != row.deployed_draft
+
+
+class NewAgent(StrictSerializer):
+    name = serializers.CharField(max_length=120)
+
+
+class AgentEdit(StrictSerializer):
+    """One of them, or both."""
+
+    name = serializers.CharField(max_length=120, required=False)
+    archived = serializers.BooleanField(required=False)
+
+
+class AgentDraft(serializers.Serializer[Any]):
+    revision = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    saved_at = serializers.DateTimeField()
+    definition = serializers.SerializerMethodField(help_text="Null without the right evaluation.content.read.")
+
+    def get_definition(self, row: Any) -> dict[str, Any] | None:
+        return row.body if self.context["content"] else None
+
+
+class DraftInput(StrictSerializer):
+    definition = serializers.DictField(
+        help_text="instructions, route, tools, connectors, context, settings; what is left out is empty."
+    )
+
+
+class SnapshotRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    agent = serializers.UUIDField(source="agent_id")
+    agent_name = serializers.CharField(source="agent.name")
+    number = serializers.IntegerField()
+    subject = serializers.UUIDField(source="subject_id")
+    route = serializers.CharField(source="route_revision.route.key")
+    route_revision = serializers.IntegerField(source="route_revision.number")
+    provider = serializers.CharField(source="route_revision.provider.key")
+    model_id = serializers.CharField(source="route_revision.model_id")
+    base = serializers.UUIDField(source="base_id", allow_null=True)
+    changed = serializers.CharField(help_text="model in a variant, else empty.")
+    definition_sha256 = serializers.CharField()
+    prompt_sha256 = serializers.CharField()
+    tools_sha256 = serializers.CharField()
+    connectors_sha256 = serializers.CharField()
+    context_sha256 = serializers.CharField()
+    settings_sha256 = serializers.CharField()
+    capability_sha256 = serializers.CharField()
+    made_at = serializers.DateTimeField()
+
+
+class SnapshotDetail(SnapshotRow):
+    availability = serializers.CharField(help_text="available, expired, deleted or redacted.")
+    definition = serializers.JSONField(allow_null=True, help_text="Null without the right evaluation.content.read.")
+
+
+class NewVariant(StrictSerializer):
+    route = serializers.CharField(max_length=80, help_text="The key of another model route.")
+
+
+class PieceRow(serializers.Serializer[Any]):
+    text = serializers.CharField()
+    differs = serializers.BooleanField()
+
+
+class FieldDiffRow(serializers.Serializer[Any]):
+    name = serializers.CharField()
+    before = PieceRow(many=True)
+    after = PieceRow(many=True)
+
+
+class SnapshotDifferenceRow(serializers.Serializer[Any]):
+    dimension = serializers.CharField(source="key")
+    same = serializers.BooleanField()
+    before = serializers.CharField(help_text="A hash, or for route the provider and model.")
+    after = serializers.CharField()
+    fields = FieldDiffRow(many=True, help_text="Empty without the right evaluation.content.read.")  # type: ignore[assignment]
+
+
+class SnapshotDifferences(serializers.Serializer[Any]):
+    dimensions = SnapshotDifferenceRow(many=True)
+
+
+class DeploymentRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    number = serializers.IntegerField()
+    snapshot = serializers.UUIDField(source="snapshot_id")
+    snapshot_number = serializers.IntegerField(source="snapshot.number")
+    made_at = serializers.DateTimeField()
+
+
+class NewDeployment(StrictSerializer):
+    """Either the saved draft, by its revision, or a snapshot that exists."""
+
+    draft_revision = serializers.IntegerField(
+        required=False, min_value=1, help_text="The draft's revision that was read."
+    )
+    snapshot = serializers.UUIDField(required=False)
+
+
+# --- connectors ------------------------------------------------------------------------------------
+
+
+class ConnectorRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    archived_at = serializers.DateTimeField(allow_null=True)
+    revision = serializers.IntegerField()
+    reads = serializers.SerializerMethodField(help_text="Whether you may read what came through it.")
+    readers = serializers.SerializerMethodField(help_text="Roles by id.")
+
+    def get_reads(self, row: Any) -> bool:
+        return bool(self.context["access"].reads_source(self._roles(row)))
+
+    def get_readers(self, row: Any) -> list[str]:
+        return sorted(str(role) for role in self._roles(row))
+
+    def _roles(self, row: Any) -> list[Any]:
+        return [one.role_id for one in row.connectorreader_set.all()]
+
+
+class NewConnector(StrictSerializer):
+    name = serializers.CharField(max_length=120)
+
+
+class ConnectorEdit(StrictSerializer):
+    """Any of them. `readers` needs the right team.manage."""
+
+    name = serializers.CharField(max_length=120, required=False)
+    archived = serializers.BooleanField(required=False)
+    readers = serializers.ListField(child=serializers.UUIDField(), required=False, max_length=100)

@@ -1,11 +1,32 @@
-"""Page addresses of subjects."""
+"""Page addresses of agents, snapshots, model routes, connectors and subjects."""
 
 from django.urls import path
 
-from agents import views
+from agents.views import connectors, drafts, managing, routes, snapshots, subjects
 
 app_name = "agents"
 urlpatterns = [
-    path("", views.subject_list, name="list"),
-    path("<uuid:subject>/", views.detail, name="detail"),
+    path("", managing.agent_list, name="list"),
+    path("new", managing.new, name="new"),
+    path("subjects/", subjects.subject_list, name="subjects"),
+    path("subjects/<uuid:subject>/", subjects.detail, name="subject"),
+    path("snapshots/", snapshots.snapshot_list, name="snapshots"),
+    path("snapshots/<uuid:snapshot>/", snapshots.snapshot, name="snapshot"),
+    path("snapshots/<uuid:snapshot>/variant", snapshots.variant, name="variant"),
+    path("snapshots/<uuid:snapshot>/deploy", snapshots.deploy, name="deploy"),
+    path("snapshots/<uuid:snapshot>/start-over", drafts.start_over, name="start_over"),
+    path("models/", routes.route_list, name="routes"),
+    path("models/<uuid:route>/", routes.route, name="route"),
+    path("connectors/", connectors.connector_list, name="connectors"),
+    path("connectors/new", connectors.new_connector, name="new_connector"),
+    path("connectors/<uuid:connector>/", connectors.connector, name="connector"),
+    path("connectors/<uuid:connector>/archive", connectors.archive_connector, name="archive_connector"),
+    path("connectors/<uuid:connector>/restore", connectors.restore_connector, name="restore_connector"),
+    path("<uuid:agent>/", managing.detail, name="agent"),
+    path("<uuid:agent>/name", managing.rename, name="rename"),
+    path("<uuid:agent>/archive", managing.archive, name="archive"),
+    path("<uuid:agent>/restore", managing.restore, name="restore"),
+    path("<uuid:agent>/draft", drafts.draft, name="draft"),
+    path("<uuid:agent>/draft/changes", drafts.changes, name="changes"),
+    path("<uuid:agent>/publish", drafts.publish, name="publish"),
 ]

@@ -45,6 +45,9 @@ FILES = ("helpdesk-1.3.jsonl", "helpdesk-2.0-small.jsonl", "helpdesk-2.0.jsonl")
 """In the order of import: the first is the baseline and the last the candidate of the newest comparison."""
 
 
+FOUNDER = TEAMS[0].members[0][0]
+"""Whose agents the demo has."""
+
 IMPORTER = "omar@demo.example"
 """Whose rights and name the evidence is imported with."""
 

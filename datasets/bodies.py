@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from analysis.strict_json import canonical, content_digest
+from teams.given import json_object, line
 from teams.refusals import Refusal
 
 LONGEST_ID: Final = 500
@@ -19,7 +20,6 @@ MOST_TURNS: Final = 200
 MOST_POINTS: Final = 200
 LARGEST_BODY: Final = 2 * 1024 * 1024
 LARGEST_METADATA: Final = 100_000
-DEEPEST: Final = 64
 ROLES: Final = ("system", "user", "assistant", "tool")
 
 
@@ -57,70 +57,30 @@ class Case:
 
 def checked(case: Case) -> Case:
     """The case with its texts tidied, or a refusal with the place of the fault."""
-    source_id = _line(case.source_id, "source_id", LONGEST_ID)
+    source_id = line(case.source_id, "source_id", LONGEST_ID)
     if not source_id:
         raise Refusal("invalid_field", f"A case has an id of 1 to {LONGEST_ID} characters.", place="source_id")
-    tags = list(dict.fromkeys(tag for given in case.tags if (tag := _line(given, "tags", LONGEST_TAG))))
+    tags = list(dict.fromkeys(tag for given in case.tags if (tag := line(given, "tags", LONGEST_TAG))))
     if len(tags) > MOST_TAGS:
         raise Refusal("invalid_field", f"A case has at most {MOST_TAGS} tags.", place="tags")
-    language = _line(case.language, "language", 35)
+    language = line(case.language, "language", 35)
     if language and not all(part.isalnum() and part.isascii() for part in language.split("-")):
         raise Refusal("invalid_field", "A language is a tag such as en, ar or zh-Hant.", place="language")
-    _json(case.metadata, "metadata", LARGEST_METADATA)
+    json_object(case.metadata, "metadata", LARGEST_METADATA)
     _body(case.body)
     return Case(
         source_id=source_id,
         body=case.body,
-        title=_line(case.title, "title", LONGEST_TITLE),
+        title=line(case.title, "title", LONGEST_TITLE),
         language=language,
         tags=tags,
         metadata=case.metadata,
-        group=_line(case.group, "group", LONGEST_GROUP),
+        group=line(case.group, "group", LONGEST_GROUP),
     )
 
 
-def _line(text: Any, place: str, longest: int) -> str:
-    if not isinstance(text, str):
-        raise Refusal("invalid_field", "A text is needed.", place=place)
-    found = " ".join(text.split())
-    if len(found) > longest or not _storable(found):
-        raise Refusal("invalid_field", f"A text of at most {longest} characters, without NUL.", place=place)
-    return found
-
-
-def _storable(text: str) -> bool:
-    """PostgreSQL keeps no NUL, and UTF-8 no half of a surrogate pair."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _json(value: Any, place: str, largest: int) -> None:
-    if not isinstance(value, Mapping):
-        raise Refusal("invalid_field", "An object is needed.", place=place)
-    _walk(value, place, 1)
-    if len(canonical(dict(value))) > largest:
-        raise Refusal("invalid_field", f"At most {largest:,} bytes of JSON.", place=place)
-
-
-def _walk(value: Any, place: str, depth: int) -> None:
-    if depth > DEEPEST:
-        raise Refusal("invalid_field", f"Values are nested at most {DEEPEST} levels deep.", place=place)
-    if isinstance(value, str):
-        if not _storable(value):
-            raise Refusal("invalid_field", "A text holds no NUL and no half of a surrogate pair.", place=place)
-    elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise Refusal("invalid_field", "Numbers are finite.", place=place)
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            _walk(key, place, depth + 1)
-            _walk(inner, f"{place}.{key}"[:200], depth + 1)
-    elif isinstance(value, list | tuple):
-        for at, inner in enumerate(value):
-            _walk(inner, f"{place}[{at}]"[:200], depth + 1)
-
-
 def _body(body: Mapping[str, Any]) -> None:
-    _json(body, "body", LARGEST_BODY)
+    json_object(body, "body", LARGEST_BODY)
     if not any(body.get(name) for name in ("input", "turns")):
         raise Refusal("invalid_field", "Say what is asked: input, or turns of a conversation.", place="body.input")
     if "input" in body and "turns" in body:

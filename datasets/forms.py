@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 
-from analysis import strict_json
-from analysis.refusals import Refused
 from datasets import filters
 from datasets.bodies import ROLES, Case
 from datasets.models import ItemContent
+from teams.form_fields import JsonObject, Lines, kept_line_ends, typed_rows
 from teams.refusals import Refusal
 
 ONE, CONVERSATION = "input", "turns"
@@ -29,38 +28,6 @@ class DatasetForm(forms.Form):
         return self.cleaned_data["revision"] or 0
 
 
-class _Lines(forms.CharField):
-    """A text over several lines, with line ends as everybody but browsers writes them."""
-
-    def __init__(self, label: str, *, rows: int = 4, required: bool = False, help_text: str = "") -> None:
-        super().__init__(
-            label=label,
-            required=required,
-            strip=False,
-            help_text=help_text,
-            widget=forms.Textarea(attrs={"rows": rows, "dir": "auto"}),
-        )
-
-    def to_python(self, value: Any) -> Any:
-        return (super().to_python(value) or "").replace("\r\n", "\n")
-
-
-class _Json(_Lines):
-    """One JSON object."""
-
-    def clean(self, value: Any) -> dict[str, Any]:
-        text = cast(str, super().clean(value))
-        if not text.strip():
-            return {}
-        try:
-            found = strict_json.loads(text)
-        except Refused as refused:
-            raise forms.ValidationError(str(refused)) from None
-        if not isinstance(found, dict):
-            raise forms.ValidationError('Write one JSON object, such as {"level": 3}.')
-        return found
-
-
 class CaseForm(forms.Form):
     """A case without its rows of turns and points, which stand beside."""
 
@@ -74,20 +41,20 @@ class CaseForm(forms.Form):
         widget=forms.RadioSelect,
         initial=ONE,
     )
-    input = _Lines("Input", rows=6)
-    expected = _Lines("Expected behaviour", help_text="What a good answer is or does.")
+    input = Lines("Input", rows=6)
+    expected = Lines("Expected behaviour", help_text="What a good answer is or does.")
     language = forms.CharField(
         label="Language", max_length=35, required=False, help_text="A tag such as en, ar or zh-Hant."
     )
-    tags = _Lines("Tags", rows=3, help_text="One in a line.")
+    tags = Lines("Tags", rows=3, help_text="One in a line.")
     group = forms.CharField(
         label="Group",
         max_length=500,
         required=False,
         help_text="What it shares with other cases, such as a document or template; their evidence is one.",
     )
-    metadata = _Json("Metadata", help_text="A JSON object. It describes the case and is no part of what pairs.")
-    more = _Json("More content", help_text="A JSON object: further parts of what is asked, kept as they are.")
+    metadata = JsonObject("Metadata", help_text="A JSON object. It describes the case and is no part of what pairs.")
+    more = JsonObject("More content", help_text="A JSON object: further parts of what is asked, kept as they are.")
     seen = forms.CharField(widget=forms.HiddenInput, required=False)
 
     def __init__(self, *args: Any, adding: bool, **kwargs: Any) -> None:
@@ -98,7 +65,7 @@ class CaseForm(forms.Form):
 
 class TurnForm(forms.Form):
     role = forms.ChoiceField(label="Role", choices=[(role, role.capitalize()) for role in ROLES], initial="user")
-    content = _Lines("Says", rows=3)
+    content = Lines("Says", rows=3)
 
 
 class PointForm(forms.Form):
@@ -118,6 +85,8 @@ class CaseForms:
         self.adding = content is None
         initial, turns, points = _initial(content)
         initial["seen"] = seen
+        if given is not None:  # a bound row that equals an initial one would count as untouched
+            turns, points = [], []
         self.form = CaseForm(given, initial=initial, adding=self.adding)
         self.turns: Any = Turns(given, initial=turns, prefix="turns")
         self.points: Any = Points(given, initial=points, prefix="points")
@@ -157,11 +126,7 @@ class CaseForms:
         return [one.cleaned_data for one in rows.forms if one.cleaned_data]
 
     def _kept(self, text: str) -> str:
-        body = self._content.body if self._content is not None else None
-        for original in _texts(body):
-            if original.replace("\r\n", "\n").replace("\r", "\n") == text:  # as browsers send it back
-                return original
-        return text
+        return kept_line_ends(text, _texts(self._content.body) if self._content is not None else ())
 
     def add(self, refusal: Refusal) -> None:
         """Put a refusal beside the field that it is about."""
@@ -182,17 +147,11 @@ class CaseForms:
     def more_rows(self, which: str, given: Mapping[str, Any]) -> None:
         """The same entries with one more row of turns or points, nothing judged."""
         data = dict(given.items())
-        data[f"{which}-TOTAL_FORMS"] = str(min(200, int(data.get(f"{which}-TOTAL_FORMS") or 0) + 1))
         self.form = CaseForm(initial=data, adding=self.adding)
-        self.turns = Turns(initial=_typed(data, "turns", ("role", "content")), prefix="turns")
-        self.points = Points(initial=_typed(data, "points", ("text", "points", "id")), prefix="points")
+        turns = typed_rows(data, "turns", ("role", "content"), ("content",))
+        points = typed_rows(data, "points", ("text", "points", "id"), ("text", "points", "id"))
+        self.turns, self.points = Turns(initial=turns, prefix="turns"), Points(initial=points, prefix="points")
         (self.turns if which == "turns" else self.points).extra = 1
-
-
-def _typed(data: Mapping[str, Any], prefix: str, names: Sequence[str]) -> list[dict[str, Any]]:
-    total = int(data.get(f"{prefix}-TOTAL_FORMS") or 0)
-    rows = [{name: data.get(f"{prefix}-{index}-{name}", "") for name in names} for index in range(min(total, 200))]
-    return [row for row in rows if any(str(row[name]).strip() for name in names if name != "role")]
 
 
 def _named(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -306,8 +265,9 @@ class SliceForms:
         first = {**(initial or {}), "match": (filter_ or {}).get("match", "all")}
         self.form = SliceForm(given, initial=first, versions=versions, named=named)
         rows = list((filter_ or {}).get("conditions", []))
-        if given is not None and "count" in given:
-            given = _one_more(given)
+        if given is not None:
+            rows = []  # a bound row that equals an initial one would count as untouched
+            given = _one_more(given) if "count" in given else given
         self.conditions: Any = Conditions(given, initial=rows, prefix="conditions")
 
     def is_valid(self) -> bool:

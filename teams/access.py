@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from uuid import UUID
@@ -28,6 +29,7 @@ class Access:
     request_id: str = field(default="", compare=False)
     token: ApiToken | None = field(default=None, compare=False)
     """The API token that asks; `held` is never more than it allows."""
+    role_id: UUID | None = field(default=None, compare=False)
 
     def allows(self, *needed: Right) -> bool:
         return self.held.issuperset(right.value for right in needed)
@@ -42,6 +44,10 @@ class Access:
     @property
     def reads_content(self) -> bool:
         return self.allows(Right.EVALUATION_CONTENT_READ)
+
+    def reads_source(self, readers: Iterable[UUID]) -> bool:
+        """Whether the reader may see what came from a source whose readers are these roles."""
+        return self.reads_content and self.role_id in set(readers)
 
     @property
     def may(self) -> dict[str, bool]:
@@ -72,7 +78,7 @@ def current_access(user: User, team: str | UUID, *, request_id: str = "", token:
     held = frozenset(ObjectPermissionChecker(membership.group).get_perms(membership.team))
     if token is not None and token.rights is not None:
         held &= set(token.rights)
-    return Access(user, membership.team, held, membership.role.name, request_id, token)
+    return Access(user, membership.team, held, membership.role.name, request_id, token, membership.role_id)
 
 
 def teams_of(user: User) -> models.QuerySet[Team]:

@@ -65,7 +65,7 @@ class People(AnyUserAdmin):
         if "_password_link" not in request.POST or not obj.is_active:
             changed: HttpResponse = super().response_change(request, obj)
             return changed
-        audit.record("password.link_made", team=None, by=_operator(request), object_type="user", object_id=obj.pk)
+        audit.record("password.link_made", team=None, by=operator_of(request), object_type="user", object_id=obj.pk)
         context = {
             **self.admin_site.each_context(request),
             "title": "Password link",
@@ -114,7 +114,7 @@ class Teams(AnyAdmin):
             super().save_model(request, obj, form, change)
             return
         made = actions.create_team(
-            slug=obj.slug, name=obj.name, owner=form.cleaned_data["owner"], by=_operator(request)
+            slug=obj.slug, name=obj.name, owner=form.cleaned_data["owner"], by=operator_of(request)
         )
         obj.pk = made.pk
         obj._state.adding = False
@@ -143,7 +143,7 @@ class Members(AnyAdmin):
         return ("team", "user") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Membership, form: Any, change: bool) -> None:
-        kept = actions.set_role(access=None, team=obj.team, user=obj.user, role=obj.role, by=_operator(request))
+        kept = actions.set_role(access=None, team=obj.team, user=obj.user, role=obj.role, by=operator_of(request))
         obj.pk = kept.pk
         obj._state.adding = False
 
@@ -194,7 +194,7 @@ class Audit(ReadOnly):
     date_hierarchy = "at"
 
 
-def _operator(request: HttpRequest) -> User:
+def operator_of(request: HttpRequest) -> User:
     user = request.user
     assert isinstance(user, User)
     return user

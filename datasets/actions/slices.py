@@ -13,11 +13,11 @@ from datasets.actions.datasets import locked, not_archived, seen
 from datasets.models import Dataset, Slice, SliceContent, SliceVersion, Version
 from teams import audit
 from teams.access import Access
+from teams.given import name as given_name
 from teams.permissions import Right
 from teams.refusals import Refusal
 
 EDIT = (Right.EVALUATION_MANAGE, Right.EVALUATION_CONTENT_READ)
-LONGEST_NAME = 120
 MOST_SLICES = 500
 
 
@@ -28,7 +28,7 @@ def create_slice(*, access: Access, dataset: Dataset, name: str, given: Any, ver
     chosen = filters.read(given)
     kept = locked(access, dataset)
     not_archived(kept)
-    name = _name(name)
+    name = given_name(name, "the slice")
     if Slice.objects.filter(dataset=kept).count() >= MOST_SLICES:
         raise Refusal("invalid_field", f"A dataset has at most {MOST_SLICES} slices.", place="name")
     try:
@@ -60,7 +60,7 @@ def rename_slice(*, access: Access, slice_: Slice, name: str, revision: int) -> 
     access.require(Right.EVALUATION_MANAGE)
     kept = _own(access, slice_)
     seen(kept.revision, revision, "The slice")
-    name = _name(name)
+    name = given_name(name, "the slice")
     if name == kept.name:
         return kept
     before, kept.name, kept.revision = kept.name, name, kept.revision + 1
@@ -97,13 +97,6 @@ def _archived(access: Access, slice_: Slice, *, archived: bool) -> Slice:
 def _own(access: Access, slice_: Slice) -> Slice:
     rows = Slice.objects.select_for_update(of=("self",), no_key=True).select_related("dataset")
     return access.find(rows, team="dataset__team", pk=slice_.pk)
-
-
-def _name(name: str) -> str:
-    name = " ".join(name.split())
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise Refusal("invalid_field", f"Name the slice with 1 to {LONGEST_NAME} printable characters.", place="name")
-    return name
 
 
 def _version(access: Access, slice_: Slice, chosen: filters.Filter, version: Version) -> SliceVersion:

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from agents.models import Subject
+from agents.models import Agent, AgentDeployment, ModelRoute, Snapshot, Subject
 from analysis import paired
 from analysis.observations import CostCoverage
 from analysis.results import plain
@@ -16,6 +16,7 @@ from comparisons.lenses import paired as paired_lens
 from comparisons.queries import newest_comparison
 from comparisons.selection import Asked, offer
 from config import demo
+from config.demo_agents import load_agents
 from config.demo_data import make
 from config.management.commands import load_demo
 from datasets.models import Dataset
@@ -248,6 +249,7 @@ def test_people_have_their_roles_and_a_second_team_to_switch_to(loaded):
 def test_names_give_no_content_away(loaded, cases):
     names = [*Dataset.objects.values_list("name", flat=True), *Subject.objects.values_list("label", flat=True)]
     assert sorted(names) == [
+        *(f"Help desk #{number}" for number in (1, 2, 3)),
         "Support, English and Arabic",
         "helpdesk-assistant 1.3",
         "helpdesk-assistant 2.0",
@@ -278,3 +280,20 @@ def test_a_demo_that_cannot_be_loaded_leaves_nothing(db, monkeypatch):
         call_command(load_demo.Command())
     assert not User.objects.exists()
     assert not Team.objects.exists()
+
+
+@pytest.mark.django_db
+def test_the_demo_has_agents_in_every_state_and_makes_them_once():
+    call_command("load_demo")
+    first = demo.TEAMS[0].slug
+    load_agents(current_access(User.objects.get(email=demo.FOUNDER), first))
+    desk, form = Agent.objects.order_by("name")
+    assert list(desk.snapshot_set.order_by("number").values_list("number", "changed")) == [
+        (1, ""),
+        (2, ""),
+        (3, "model"),
+    ]
+    assert AgentDeployment.objects.filter(agent=desk).count() == 2
+    assert not Snapshot.objects.filter(agent=form).exists()
+    assert ModelRoute.objects.get(key="local").active is None
+    assert ModelRoute.objects.get(key="support-large").active.number == 2

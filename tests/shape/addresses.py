@@ -58,6 +58,10 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "item": lambda world: world.revision.item_id,
     "slice": lambda world: world.slice.pk,
     "subject": lambda world: world.candidate.subject_id,
+    "agent": lambda world: world.snapshot.agent_id,
+    "snapshot": lambda world: world.snapshot.pk,
+    "route": lambda world: world.snapshot.route_revision.route_id,
+    "connector": lambda world: world.connector.pk,
     "experiment": lambda world: world.candidate.pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
@@ -74,6 +78,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
     "comparisons:paired": SIDES,
     "comparisons:export": SIDES,
     "comparisons:case": {**SIDES, "item": lambda world: world.revision.item_id},
+    "api:snapshot_differences": {"against": lambda world: world.snapshot.pk},
     "api:version_differences": {"from": lambda world: 1, "to": lambda world: 1},
     "api:paired_comparison": SIDES,
     "api:paired_comparison_cases": SIDES,
@@ -83,6 +88,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
+    *("agent", "snapshot", "connector"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )
 """Parameters that name an object of a team by its id."""

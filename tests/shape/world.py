@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.models import SubjectDefinition
+from agents import actions as agent_actions
+from agents.models import Connector, ModelRoute, Provider, Snapshot, SubjectDefinition
 from analysis.observations import FailureKind
 from comparisons.models import KeptResult
 from datasets import actions as dataset_actions
@@ -54,6 +55,8 @@ class World:
     brought: Import
     mapping: Mapping
     slice: Slice
+    snapshot: Snapshot
+    connector: Connector
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -119,7 +122,48 @@ def build(team: Team, owner: User) -> World:
     assert Reasoning.objects.filter(judgment__in=Judgment.objects.filter(grading_pass=grading_pass)).exists()
     KeptResult.objects.create(team=team, key="0" * 64, method_version="1", result=b"")
     slice_ = _draft_and_slice(access, candidate)
-    return World(team, owner, candidate, baseline, token, role, invitation, brought, mapping, slice_)
+    snapshot, connector = _agent(access)
+    return World(
+        team, owner, candidate, baseline, token, role, invitation, brought, mapping, slice_, snapshot, connector
+    )
+
+
+def model_route(key: str = "fixture-large", model_id: str = "fixture:support") -> ModelRoute:
+    """An active route to a model that answers without a network."""
+    provider, _ = Provider.objects.get_or_create(key="fixture", defaults={"name": "Fixture", "kind": "fixture"})
+    route, made = ModelRoute.objects.get_or_create(key=key, defaults={"name": key.replace("-", " ").capitalize()})
+    if made:
+        fields = agent_actions.RouteFields(provider=provider, model_id=model_id, auth_mode="none")
+        revision = agent_actions.add_route_revision(route=route, fields=fields, by=None)
+        route = agent_actions.activate_route(revision=revision, by=None)
+    return route
+
+
+def definition(route: ModelRoute, connector: Connector | None = None) -> dict[str, Any]:
+    """A draft with something protected in every part."""
+    schema = {"type": "object", "properties": {"number": {"type": "string", "description": f"{CANARY}parameter"}}}
+    return {
+        "instructions": f"{CANARY}instructions",
+        "route": route.key,
+        "tools": [{"name": "find_order", "description": f"{CANARY}tool", "parameters": schema}],
+        "connectors": [{"connector": str(connector.pk), "mode": "read"}] if connector else [],
+        "context": [{"name": f"{CANARY}context", "text": f"{CANARY}text"}],
+        "settings": {"temperature": 0.2, "stop": [f"{CANARY}stop"]},
+    }
+
+
+def _agent(access: Access) -> tuple[Snapshot, Connector]:
+    """An agent whose draft was published and edited since, a variant of its snapshot, and a connector."""
+    large, small = model_route(), model_route("fixture-small", "fixture:support-small")
+    connector = agent_actions.create_connector(access=access, name="Orders")
+    agent = agent_actions.create_agent(access=access, name="Support desk")
+    said = definition(large, connector)
+    agent_actions.save_draft(access=access, agent=agent, definition=said, revision=1)
+    snapshot = agent_actions.publish_draft(access=access, agent=agent, revision=2).snapshot
+    agent_actions.make_variant(access=access, base=snapshot, route=small)
+    later = {**said, "instructions": f"{CANARY}later instructions"}
+    agent_actions.save_draft(access=access, agent=agent, definition=later, revision=2)
+    return snapshot, connector
 
 
 def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from analysis import strict_json
 from config import demo
+from config.demo_agents import load_agents
 from intake import actions as intake
 from runs.models import Experiment
 from teams import actions as teams
@@ -41,9 +42,10 @@ def load() -> None:
     """All of it or nothing. Whoever comes second waits, and then finds it done."""
     lock("load_demo")
     first = demo.TEAMS[0].slug
+    _people_and_teams()
+    load_agents(current_access(User.objects.get(email=demo.FOUNDER), first))
     if Experiment.objects.filter(team__slug=first).exists():
         return
-    _people_and_teams()
     access = current_access(User.objects.get(email=demo.IMPORTER), first)
     mapping = strict_json.loads((demo.DATA / "mapping.json").read_bytes())
     saved = intake.save_mapping(access=access, name=mapping["name"], body=mapping)

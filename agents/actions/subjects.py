@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.models import Subject, SubjectDefinition, SubjectKind
+from agents.models import Agent, ModelRouteRevision, Subject, SubjectDefinition, SubjectKind
 from analysis import strict_json
 from teams.access import Access
 
@@ -35,4 +35,28 @@ def imported_subject(
     )
     if made:
         SubjectDefinition.objects.create(subject=subject, body=body)
+    return subject
+
+
+def snapshot_subject(
+    *, access: Access, agent: Agent, number: int, route: ModelRouteRevision, hashes: Mapping[str, str]
+) -> Subject:
+    """The subject that a snapshot is, with what readers of metadata may compare. One snapshot, one subject."""
+    definition = {"agent": str(agent.pk), "number": number, **hashes}
+    facts = [
+        ("Agent", agent.name),
+        ("Snapshot", str(number)),
+        ("Model", route.model_id),
+        ("Provider", route.provider.name),
+        ("Profile", route.profile),
+        *((f"{name.removesuffix('_sha256').capitalize()} hash", value) for name, value in hashes.items()),
+        ("Capability hash", route.capability_sha256),
+    ]
+    subject: Subject = Subject.objects.create(
+        team=access.team,
+        kind=SubjectKind.SNAPSHOT,
+        label=f"{agent.name} #{number}",
+        fingerprint=fingerprint(SubjectKind.SNAPSHOT, definition),
+        facts=[list(fact) for fact in facts if fact[1]],
+    )
     return subject

@@ -21,11 +21,11 @@ def subject_list(request: TeamRequest) -> HttpResponse:
     search = request.GET.get("q", "").strip()[:200]
     rows, sort = lists.order_by(request, queries.subjects_of(request.access, search=search), ORDERS, "-seen")
     context = {"section": "agents", "page": lists.page_of(request, rows), "sort": sort, "q": search}
-    return render(request, "agents/list.html", context)
+    return render(request, "agents/subjects.html", context)
 
 
 @team_page(Right.AGENT_READ)
 def detail(request: TeamRequest, subject: UUID) -> HttpResponse:
     found = request.access.find(Subject.objects.all(), pk=subject)
     definition = queries.definition_of(found) if request.access.reads_content else None
-    return render(request, "agents/detail.html", {"section": "agents", "subject": found, "definition": definition})
+    return render(request, "agents/subject.html", {"section": "agents", "subject": found, "definition": definition})

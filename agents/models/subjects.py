@@ -13,6 +13,7 @@ from teams.records import Content, Immutable, frozen, one_way
 
 class SubjectKind(models.TextChoices):
     IMPORTED = "imported", "Imported"
+    SNAPSHOT = "snapshot", "Snapshot of an agent"
 
 
 class Subject(Immutable):

@@ -1,0 +1,1 @@
+"""API of agents: themselves, drafts, snapshots, model routes, connectors, subjects."""

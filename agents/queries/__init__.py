@@ -1,0 +1,55 @@
+"""Reads of agents, snapshots, model routes, connectors and subjects."""
+
+from agents.queries.agents import (
+    DraftState,
+    agents_of,
+    connectors_of,
+    deployed_of,
+    deployments_of,
+    draft_of,
+    draft_state,
+    names_of_connectors,
+    reads_connector,
+    route_by_key,
+    route_revisions,
+    routes,
+)
+from agents.queries.snapshots import (
+    Difference,
+    FieldDiff,
+    definition_differences,
+    found_snapshots,
+    kept_definition,
+    label_of,
+    mode_label,
+    snapshot_differences,
+    snapshots_of,
+)
+from agents.queries.subjects import Definition, definition_of, subjects_of
+
+__all__ = [
+    "Definition",
+    "Difference",
+    "DraftState",
+    "FieldDiff",
+    "agents_of",
+    "connectors_of",
+    "definition_differences",
+    "definition_of",
+    "deployed_of",
+    "deployments_of",
+    "draft_of",
+    "draft_state",
+    "found_snapshots",
+    "kept_definition",
+    "label_of",
+    "mode_label",
+    "names_of_connectors",
+    "reads_connector",
+    "route_by_key",
+    "route_revisions",
+    "routes",
+    "snapshot_differences",
+    "snapshots_of",
+    "subjects_of",
+]

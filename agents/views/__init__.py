@@ -1,0 +1,1 @@
+"""Pages of agents: themselves, drafts, snapshots, model routes, connectors, subjects."""
