@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from agents import definitions
 from agents.models import Agent, AgentDraft
 from teams import audit
 from teams.access import Access
 from teams.given import name as given_name
+from teams.keeping import rename, seen, set_archived
 from teams.permissions import Right
 from teams.refusals import Code, Refusal, register
 
@@ -38,7 +38,7 @@ def create_agent(*, access: Access, name: str) -> Agent:
         with transaction.atomic():
             agent = Agent.objects.create(team=access.team, name=name)
     except IntegrityError:
-        raise _taken(name) from None
+        raise Refusal("name_taken", _taken(name), place="name") from None
     AgentDraft.objects.create(
         agent=agent,
         body=definitions.EMPTY,
@@ -56,16 +56,7 @@ def rename_agent(*, access: Access, agent: Agent, name: str, revision: int) -> A
     name = given_name(name, "the agent")
     kept = locked(access, agent)
     seen(kept.revision, revision, "The agent")
-    if name == kept.name:
-        return kept
-    before, kept.name, kept.revision = kept.name, name, kept.revision + 1
-    try:
-        with transaction.atomic():
-            kept.save(update_fields=["name", "revision"])
-    except IntegrityError:
-        raise _taken(name) from None
-    audit.by("agent.renamed", access, kept, before=before, name=name)
-    return kept
+    return rename(access, kept, "agent", name, _taken(name))
 
 
 @transaction.atomic
@@ -82,27 +73,16 @@ def restore_agent(*, access: Access, agent: Agent) -> Agent:
 def _archived(access: Access, agent: Agent, *, archived: bool) -> Agent:
     access.require(*EDIT)
     kept = locked(access, agent)
-    if (kept.archived_at is not None) != archived:
-        kept.archived_at = timezone.now() if archived else None
-        kept.revision += 1
-        kept.save(update_fields=["archived_at", "revision"])
-        audit.by("agent.archived" if archived else "agent.restored", access, kept)
-    return kept
+    return set_archived(access, kept, "agent", archived=archived)
 
 
-def _taken(name: str) -> Refusal:
-    return Refusal("name_taken", f"The team has an agent {name} already.", place="name")
+def _taken(name: str) -> str:
+    return f"The team has an agent {name} already."
 
 
 def locked(access: Access, agent: Agent) -> Agent:
     """The team's agent, nobody else's to change until the transaction ends."""
     return access.find(Agent.objects.select_for_update(no_key=True), pk=agent.pk)
-
-
-def seen(current: int, given: int, what: str) -> None:
-    """Refuse to overwrite an edit that the editor has not seen."""
-    if current != given:
-        raise Refusal("revision_stale", f"{what} is at revision {current}.", current=current)
 
 
 def not_archived(agent: Agent) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.db import IntegrityError, models, transaction
-from django.utils import timezone
 
-from agents.actions.agents import EDIT, seen
+from agents.actions.agents import EDIT
 from agents.models import Connector, ConnectorReader
 from teams import audit
 from teams.access import Access
 from teams.given import name as given_name
+from teams.keeping import rename, seen, set_archived
 from teams.models import Role
 from teams.permissions import Right
 from teams.refusals import Refusal
@@ -32,7 +32,7 @@ def create_connector(*, access: Access, name: str) -> Connector:
         with transaction.atomic():
             made = Connector.objects.create(team=access.team, name=name)
     except IntegrityError:
-        raise _taken(name) from None
+        raise Refusal("name_taken", _taken(name), place="name") from None
     ConnectorReader.objects.bulk_create(
         [ConnectorReader(connector=made, role=role) for role in Role.objects.filter(team=None, name="Owner")]
     )
@@ -56,18 +56,11 @@ def edit_connector(
     if readers is not None:
         access.require(*MANAGE)
     seen(kept.revision, revision, "The connector")
-    if name is not None and (name := given_name(name, "the connector")) != kept.name:
-        before, kept.name = kept.name, name
-        try:
-            with transaction.atomic():
-                kept.save(update_fields=["name"])
-        except IntegrityError:
-            raise _taken(name) from None
-        audit.by("connector.renamed", access, kept, before=before, name=name)
+    if name is not None:
+        name = given_name(name, "the connector")
+        rename(access, kept, "connector", name, _taken(name))
     if readers is not None:
         _read_by(access, kept, readers)
-    kept.revision += 1
-    kept.save(update_fields=["revision"])
     return kept
 
 
@@ -80,6 +73,8 @@ def _read_by(access: Access, connector: Connector, readers: Iterable[Role]) -> N
     ConnectorReader.objects.bulk_create(
         [ConnectorReader(connector=connector, role=role) for role in wanted.values()], ignore_conflicts=True
     )
+    connector.revision += 1
+    connector.save(update_fields=["revision"])
     audit.by("connector.readers_set", access, connector, roles=sorted(role.name for role in wanted.values()))
 
 
@@ -97,17 +92,12 @@ def restore_connector(*, access: Access, connector: Connector) -> Connector:
 def _archived(access: Access, connector: Connector, *, archived: bool) -> Connector:
     access.require(*EDIT)
     kept = _own(access, connector)
-    if (kept.archived_at is not None) != archived:
-        kept.archived_at = timezone.now() if archived else None
-        kept.revision += 1
-        kept.save(update_fields=["archived_at", "revision"])
-        audit.by("connector.archived" if archived else "connector.restored", access, kept)
-    return kept
+    return set_archived(access, kept, "connector", archived=archived)
 
 
 def _own(access: Access, connector: Connector) -> Connector:
     return access.find(Connector.objects.select_for_update(no_key=True), pk=connector.pk)
 
 
-def _taken(name: str) -> Refusal:
-    return Refusal("name_taken", f"The team has a connector {name} already.", place="name")
+def _taken(name: str) -> str:
+    return f"The team has a connector {name} already."

@@ -7,10 +7,11 @@ from typing import Any
 from django.db import transaction
 
 from agents import definitions
-from agents.actions.agents import EDIT_CONTENT, locked, not_archived, seen
+from agents.actions.agents import EDIT_CONTENT, locked, not_archived
 from agents.models import Agent, AgentDraft, Connector, ModelRoute, Snapshot, SnapshotDefinition
 from teams import audit
 from teams.access import Access
+from teams.keeping import seen
 from teams.refusals import Code, Refusal, register
 
 register({"snapshot_unavailable": Code(409, "Choose a snapshot whose definition can still be read.")})

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Max
 
 from agents import definitions
-from agents.actions.agents import EDIT, EDIT_CONTENT, locked, not_archived, seen
+from agents.actions.agents import EDIT, EDIT_CONTENT, locked, not_archived
 from agents.actions.drafts import resolvable
 from agents.actions.subjects import snapshot_subject
 from agents.models import (
@@ -22,6 +22,7 @@ from agents.models import (
 )
 from teams import audit
 from teams.access import Access
+from teams.keeping import seen
 from teams.refusals import Code, Refusal, register
 
 register(

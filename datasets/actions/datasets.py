@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.text import slugify
 
 from datasets.models import Dataset
 from teams import audit
 from teams.access import Access
 from teams.bulk import lock_soon
+from teams.keeping import rename, seen, set_archived
 from teams.permissions import Right
 from teams.refusals import Code, Refusal, register
 
@@ -62,9 +62,7 @@ def rename_dataset(*, access: Access, dataset: Dataset, name: str, revision: int
     if kept.name != name:
         if kept.name.casefold() != name.casefold():
             _free(access, name)
-        before, kept.name, kept.revision = kept.name, name, kept.revision + 1
-        kept.save(update_fields=["name", "revision"])
-        audit.by("dataset.renamed", access, kept, before=before, name=name)
+        rename(access, kept, "dataset", name, _taken(name))
     return kept
 
 
@@ -82,23 +80,12 @@ def restore_dataset(*, access: Access, dataset: Dataset) -> Dataset:
 def _archived(access: Access, dataset: Dataset, *, archived: bool) -> Dataset:
     access.require(Right.EVALUATION_MANAGE)
     kept = locked(access, dataset)
-    if (kept.archived_at is not None) != archived:
-        kept.archived_at = timezone.now() if archived else None
-        kept.revision += 1
-        kept.save(update_fields=["archived_at", "revision"])
-        audit.by("dataset.archived" if archived else "dataset.restored", access, kept)
-    return kept
+    return set_archived(access, kept, "dataset", archived=archived)
 
 
 def locked(access: Access, dataset: Dataset) -> Dataset:
     """The team's dataset, nobody else's to change until the transaction ends."""
     return access.find(Dataset.objects.select_for_update(no_key=True), pk=dataset.pk)
-
-
-def seen(current: int, given: int, what: str) -> None:
-    """Refuse to overwrite an edit that the editor has not seen."""
-    if current != given:
-        raise Refusal("revision_stale", f"{what} is at revision {current}.", current=current)
 
 
 def not_archived(dataset: Dataset, place: str = "") -> None:
@@ -121,7 +108,11 @@ def _name(name: str, place: str) -> str:
 
 def _free(access: Access, name: str) -> None:
     if dataset_by_name(access, name) is not None:
-        raise Refusal("name_taken", f"The team has a dataset {name} already.", place="name")
+        raise Refusal("name_taken", _taken(name), place="name")
+
+
+def _taken(name: str) -> str:
+    return f"The team has a dataset {name} already."
 
 
 def _made(access: Access, name: str) -> Dataset:

@@ -15,11 +15,12 @@ from django.utils import timezone
 
 from analysis.observations import group_digest, source_digest
 from datasets.actions.cases import Stored, exact_version
-from datasets.actions.datasets import evidence_lock, locked, not_archived, seen
+from datasets.actions.datasets import evidence_lock, locked, not_archived
 from datasets.bodies import Case, checked
 from datasets.models import Change, Dataset, Draft, Item, ItemContent, ItemRevision, Version, VersionEntry
 from teams import audit
 from teams.access import Access
+from teams.keeping import seen
 from teams.permissions import Right
 from teams.refusals import Code, Refusal, register
 

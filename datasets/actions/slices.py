@@ -6,14 +6,14 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from datasets import filters
-from datasets.actions.datasets import locked, not_archived, seen
+from datasets.actions.datasets import locked, not_archived
 from datasets.models import Dataset, Slice, SliceContent, SliceVersion, Version
 from teams import audit
 from teams.access import Access
 from teams.given import name as given_name
+from teams.keeping import rename, seen, set_archived
 from teams.permissions import Right
 from teams.refusals import Refusal
 
@@ -35,7 +35,7 @@ def create_slice(*, access: Access, dataset: Dataset, name: str, given: Any, ver
         with transaction.atomic():
             made = Slice.objects.create(dataset=kept, name=name)
     except IntegrityError:
-        raise Refusal("name_taken", f"The dataset has a slice {name} already.", place="name") from None
+        raise Refusal("name_taken", _taken(name), place="name") from None
     return _version(access, made, chosen, version)
 
 
@@ -61,16 +61,7 @@ def rename_slice(*, access: Access, slice_: Slice, name: str, revision: int) -> 
     kept = _own(access, slice_)
     seen(kept.revision, revision, "The slice")
     name = given_name(name, "the slice")
-    if name == kept.name:
-        return kept
-    before, kept.name, kept.revision = kept.name, name, kept.revision + 1
-    try:
-        with transaction.atomic():
-            kept.save(update_fields=["name", "revision"])
-    except IntegrityError:
-        raise Refusal("name_taken", f"The dataset has a slice {name} already.", place="name") from None
-    audit.by("slice.renamed", access, kept, before=before, name=name)
-    return kept
+    return rename(access, kept, "slice", name, _taken(name))
 
 
 @transaction.atomic
@@ -86,17 +77,16 @@ def restore_slice(*, access: Access, slice_: Slice) -> Slice:
 def _archived(access: Access, slice_: Slice, *, archived: bool) -> Slice:
     access.require(Right.EVALUATION_MANAGE)
     kept = _own(access, slice_)
-    if (kept.archived_at is not None) != archived:
-        kept.archived_at = timezone.now() if archived else None
-        kept.revision += 1
-        kept.save(update_fields=["archived_at", "revision"])
-        audit.by("slice.archived" if archived else "slice.restored", access, kept)
-    return kept
+    return set_archived(access, kept, "slice", archived=archived)
 
 
 def _own(access: Access, slice_: Slice) -> Slice:
     rows = Slice.objects.select_for_update(of=("self",), no_key=True).select_related("dataset")
     return access.find(rows, team="dataset__team", pk=slice_.pk)
+
+
+def _taken(name: str) -> str:
+    return f"The dataset has a slice {name} already."
 
 
 def _version(access: Access, slice_: Slice, chosen: filters.Filter, version: Version) -> SliceVersion:

@@ -391,7 +391,7 @@ def test_connectors_over_the_api(cast, api, api_client):
     for change in ({"name": "Mine"}, {"readers": []}):
         assert _send(omar, "PATCH", address, change, **{"If-Match": '"2"'}).status_code == 403
     missing = {"readers": ["00000000-0000-7000-8000-000000000000"]}
-    refused = _send(api, "PATCH", address, missing, **{"If-Match": '"2"'}).json()["error"]
+    refused = _send(api, "PATCH", address, missing, **{"If-Match": '"3"'}).json()["error"]
     assert (refused["code"], refused["place"]) == ("invalid_field", "readers")
 
 
