@@ -20,6 +20,7 @@ from comparisons.lenses import paired as lens
 from comparisons.lenses import verdict
 from comparisons.lenses.paired import Paired
 from comparisons.selection import PARAMETERS, Asked
+from teams import endpoints
 from teams.access import Access
 from teams.api import DEFAULT_PAGE, MAX_PAGE, known_parameters, positive
 from teams.permissions import Right
@@ -83,7 +84,7 @@ class PairedComparisonView(APIView):
 
     needed = {"GET": (Right.EVALUATION_READ,)}
 
-    @extend_schema(parameters=_DOCUMENTED, responses=OpenApiTypes.OBJECT)
+    @extend_schema(parameters=_DOCUMENTED, responses={200: OpenApiTypes.OBJECT, **endpoints.ERRORS})
     def get(self, request: Request) -> Response:
         known_parameters(request, *PARAMETERS)
         access, paired = _shown(request)
@@ -95,7 +96,7 @@ class PairedCasesView(APIView):
 
     needed = {"GET": (Right.EVALUATION_READ,)}
 
-    @extend_schema(parameters=[*_DOCUMENTED, *_LISTED], responses=OpenApiTypes.OBJECT)
+    @extend_schema(parameters=[*_DOCUMENTED, *_LISTED], responses={200: OpenApiTypes.OBJECT, **endpoints.ERRORS})
     def get(self, request: Request) -> Response:
         known_parameters(request, *PARAMETERS, *LISTING, "page_size")
         access, paired = _shown(request)
@@ -125,7 +126,7 @@ class PairedPlanView(APIView):
 
     needed = {"GET": (Right.EVALUATION_READ,)}
 
-    @extend_schema(parameters=[*_DOCUMENTED, _DIFFERENCE], responses=OpenApiTypes.OBJECT)
+    @extend_schema(parameters=[*_DOCUMENTED, _DIFFERENCE], responses={200: OpenApiTypes.OBJECT, **endpoints.ERRORS})
     def get(self, request: Request) -> Response:
         known_parameters(request, *PARAMETERS, "difference")
         difference = planned.difference(request.query_params.get("difference", ""))

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation, TooManyFieldsSent, TooManyFilesSent
-from django.http import Http404
+from django.http import Http404, QueryDict
 from django.http.multipartparser import MultiPartParserError
 from rest_framework import exceptions, serializers
 from rest_framework.parsers import BaseParser
@@ -51,8 +51,36 @@ class TokenThrottle(SimpleRateThrottle):
         return f"throttle.token.{request.auth.pk}" if request.auth is not None else None
 
 
+JSON_TYPES: tuple[tuple[type[Any], tuple[type, ...], str], ...] = (
+    (serializers.BooleanField, (bool,), "True or false"),
+    (serializers.IntegerField, (int,), "A whole number"),
+    (serializers.FloatField, (int, float), "A number"),
+    (serializers.CharField, (str,), "A text"),
+    (serializers.ChoiceField, (str,), "A text"),
+    (serializers.UUIDField, (str,), "An id in text"),
+    (serializers.DateTimeField, (str,), "A time in text"),
+    (serializers.ListField, (list,), "A list"),
+    (serializers.DictField, (dict,), "An object"),
+)
+"""What a field takes in JSON. The fields' own reading is for forms, where everything is text."""
+
+
+def _of_its_type(field: Any, value: Any, place: str) -> None:
+    """Refuse a value whose JSON type is another than the field's: "2" is no number, 1 is not true."""
+    if value is None:
+        return
+    for kind, types, what in JSON_TYPES:
+        if isinstance(field, kind):
+            if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+                raise Refusal("invalid_field", f"{what} is needed here.", place=place)
+            break
+    if isinstance(field, serializers.ListField):
+        for at, inner in enumerate(value):
+            _of_its_type(field.child, inner, f"{place}[{at}]")
+
+
 class StrictSerializer(serializers.Serializer[Any]):
-    """Input of a documented form: unknown fields are refused, not dropped."""
+    """Input of a documented form: unknown fields and values of another type are refused, not dropped or turned."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
@@ -63,6 +91,9 @@ class StrictSerializer(serializers.Serializer[Any]):
                     f"The documented fields are {', '.join(self.fields)}.",
                     place=", ".join(str(name)[:60] for name in unknown[:5]),
                 )
+        if isinstance(data, dict) and not isinstance(data, QueryDict):
+            for name, field in self.fields.items():
+                _of_its_type(field, data.get(name), name)
         return super().to_internal_value(data)
 
 
