@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db import models
 from django.http import HttpRequest
 
 from agents import actions
-from agents.models import Agent, Connector, ModelRoute, ModelRouteRevision, Provider, Snapshot, Subject
+from agents.models import (
+    Agent,
+    Asset,
+    AssetVersion,
+    Connector,
+    ModelRoute,
+    ModelRouteRevision,
+    Provider,
+    Release,
+    Snapshot,
+    Subject,
+)
 from teams.admin import AnyAdmin, AnyForm, ReadOnly, operator_of
 from teams.refusals import Refusal
 
@@ -46,6 +58,70 @@ class Connectors(ReadOnly):
     list_display = ("name", "team", "created_at", "archived_at")
     list_filter = ("team",)
     list_select_related = ("team",)
+
+
+@admin.register(Release)
+class Releases(ReadOnly):
+    list_display = ("name", "agent", "state", "route_revision", "created_at")
+    list_filter = ("agent__team", "state")
+    list_select_related = ("agent", "route_revision__route")
+
+
+class BuiltInAsset(AnyForm):
+    """An asset of the product, or another version of one: the kind and name of one that is there."""
+
+    body = forms.JSONField(help_text="The part of a definition that the kind says; a text stands in quotes.")
+
+    class Meta:
+        model = Asset
+        fields = ("kind", "name")
+
+    def clean(self) -> dict[str, Any]:
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return found
+        try:
+            actions.checked_part(found["kind"], found["body"], access=None)
+        except Refusal as refusal:
+            self.add_error("body", f"{refusal.place}: {refusal.message}")
+        return found
+
+    def validate_unique(self) -> None:
+        """A name that is there already means another version of it."""
+
+    def validate_constraints(self) -> None:
+        """The same."""
+
+
+@admin.register(Asset)
+class Assets(AnyAdmin):
+    """Assets of teams to look at, and those of the product to write: each version is approved at once."""
+
+    form = BuiltInAsset
+    list_display = ("name", "kind", "team", "created_at", "archived_at")
+    list_filter = ("kind", "team")
+    list_select_related = ("team",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return obj is None and bool(super().has_change_permission(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Asset, form: Any, change: bool) -> None:
+        given = form.cleaned_data
+        made = actions.create_built_in_asset(
+            kind=given["kind"], name=given["name"], body=given["body"], by=operator_of(request)
+        )
+        obj.pk = made.asset_id
+        obj._state.adding = False
+
+
+@admin.register(AssetVersion)
+class AssetVersions(ReadOnly):
+    list_display = ("asset", "number", "sha256", "made_at")
+    list_filter = ("asset__team", "asset__kind")
+    list_select_related = ("asset",)
 
 
 @admin.register(Provider)

@@ -1,8 +1,8 @@
-"""API addresses of agents, snapshots, model routes, connectors and subjects."""
+"""API addresses of agents, snapshots, releases, assets, model routes, connectors and subjects."""
 
 from django.urls import path
 
-from agents.api_views import agents, connectors, routes, snapshots, subjects
+from agents.api_views import agents, assets, connectors, releases, routes, snapshots, subjects
 
 urlpatterns = [
     path("subjects", subjects.Subjects.as_view(), name="subjects"),
@@ -15,6 +15,19 @@ urlpatterns = [
     path("snapshots/<uuid:snapshot>", snapshots.SnapshotDetail.as_view(), name="snapshot"),
     path("snapshots/<uuid:snapshot>/differences", snapshots.SnapshotDifferences.as_view(), name="snapshot_differences"),
     path("snapshots/<uuid:snapshot>/variants", snapshots.Variants.as_view(), name="variants"),
+    path("agents/<uuid:agent>/releases", releases.AgentReleases.as_view(), name="agent_releases"),
+    path("releases", releases.Releases.as_view(), name="releases"),
+    path("releases/<uuid:release>", releases.ReleaseDetail.as_view(), name="release"),
+    path("releases/<uuid:release>/transitions", releases.ReleaseTransitions.as_view(), name="release_transitions"),
+    path("assets", assets.Assets.as_view(), name="assets"),
+    path("assets/<uuid:asset>", assets.AssetDetail.as_view(), name="asset"),
+    path("assets/<uuid:asset>/versions", assets.AssetVersions.as_view(), name="asset_versions"),
+    path("assets/<uuid:asset>/versions/<int:number>", assets.AssetVersionDetail.as_view(), name="asset_version"),
+    path(
+        "assets/<uuid:asset>/versions/<int:number>/approval",
+        assets.AssetVersionApproval.as_view(),
+        name="asset_version_approval",
+    ),
     path("model-routes", routes.ModelRoutes.as_view(), name="model_routes"),
     path("model-routes/<uuid:route>", routes.ModelRouteDetail.as_view(), name="model_route"),
     path("model-routes/<uuid:route>/revisions", routes.ModelRouteRevisions.as_view(), name="model_route_revisions"),

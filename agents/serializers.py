@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from agents.models import AssetKind, ReleaseState
 from teams.api import StrictSerializer
 
 
@@ -201,3 +203,113 @@ class ConnectorEdit(StrictSerializer):
     name = serializers.CharField(max_length=120, required=False)
     archived = serializers.BooleanField(required=False)
     readers = serializers.ListField(child=serializers.UUIDField(), required=False, max_length=100)
+
+
+# --- assets and releases ---------------------------------------------------------------------------
+
+
+class AssetRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    kind = serializers.CharField()
+    name = serializers.CharField()
+    built_in = serializers.SerializerMethodField(help_text="Of the product: operators keep it.")
+    versions = serializers.IntegerField()
+    approved = serializers.IntegerField(allow_null=True, help_text="Number of the newest approved version.")
+    created_at = serializers.DateTimeField()
+    archived_at = serializers.DateTimeField(allow_null=True)
+    revision = serializers.IntegerField()
+
+    def get_built_in(self, row: Any) -> bool:
+        return row.team_id is None
+
+
+class NewAsset(StrictSerializer):
+    kind = serializers.CharField(max_length=20, help_text=", ".join(AssetKind.values))
+    name = serializers.CharField(max_length=120)
+    body = serializers.JSONField(help_text="The part of a definition: a text, a route's key, a list, or an object.")
+
+    def validate_kind(self, kind: str) -> str:
+        if kind not in AssetKind:
+            raise serializers.ValidationError(f"kind is one of {', '.join(AssetKind)}.")
+        return kind
+
+
+class AssetEdit(StrictSerializer):
+    """One of them, or both."""
+
+    name = serializers.CharField(max_length=120, required=False)
+    archived = serializers.BooleanField(required=False)
+
+
+class AssetVersionRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    asset = serializers.UUIDField(source="asset_id")
+    kind = serializers.CharField(source="asset.kind")
+    number = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    made_at = serializers.DateTimeField()
+    approved_at = serializers.SerializerMethodField(help_text="Null: releases may not be approved with it.")
+
+    @extend_schema_field(serializers.DateTimeField(allow_null=True))
+    def get_approved_at(self, row: Any) -> Any:
+        return row.assetapproval.approved_at if hasattr(row, "assetapproval") else None
+
+
+class AssetVersionDetail(AssetVersionRow):
+    availability = serializers.CharField(help_text="available, expired, deleted or redacted.")
+    body = serializers.JSONField(allow_null=True, help_text="Null without the right evaluation.content.read.")
+
+
+class NewAssetVersion(StrictSerializer):
+    body = serializers.JSONField(help_text="The part of a definition that the asset's kind says.")
+    asset_revision = serializers.IntegerField(min_value=1, help_text="The asset's revision that was read.")
+
+
+class BindingRow(serializers.Serializer[Any]):
+    role = serializers.CharField()
+    version = serializers.UUIDField(source="version_id")
+    asset = serializers.UUIDField(source="version.asset_id")
+    number = serializers.IntegerField(source="version.number")
+    sha256 = serializers.CharField(source="version.sha256")
+    approved = serializers.SerializerMethodField()
+
+    def get_approved(self, row: Any) -> bool:
+        return hasattr(row.version, "assetapproval")
+
+
+class ReleaseRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    agent = serializers.UUIDField(source="agent_id")
+    name = serializers.CharField()
+    state = serializers.CharField(help_text=", ".join(ReleaseState.values))
+    subject = serializers.UUIDField(source="subject_id", allow_null=True, help_text="Null until it is approved.")
+    definition_sha256 = serializers.CharField(help_text="Empty until it is approved.")
+    created_at = serializers.DateTimeField()
+    revision = serializers.IntegerField()
+
+
+class ReleaseDetail(ReleaseRow):
+    bindings = BindingRow(many=True)
+
+
+class ReleaseEdit(StrictSerializer):
+    bindings = serializers.DictField(
+        child=serializers.UUIDField(), help_text="Role to asset version. What is left out is bound no more."
+    )
+
+
+class NewRelease(ReleaseEdit):
+    name = serializers.CharField(max_length=120)
+
+
+class TransitionRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    number = serializers.IntegerField()
+    before = serializers.CharField()
+    after = serializers.CharField()
+    made_at = serializers.DateTimeField()
+
+
+class NewTransition(StrictSerializer):
+    to = serializers.CharField(max_length=20, help_text="approved, active or retired.")
+    release_revision = serializers.IntegerField(min_value=1, help_text="The release's revision that was read.")

@@ -1,8 +1,8 @@
-"""Page addresses of agents, snapshots, model routes, connectors and subjects."""
+"""Page addresses of agents, snapshots, releases, assets, model routes, connectors and subjects."""
 
 from django.urls import path
 
-from agents.views import connectors, drafts, managing, routes, snapshots, subjects
+from agents.views import assets, connectors, drafts, managing, releases, routes, snapshots, subjects
 
 app_name = "agents"
 urlpatterns = [
@@ -22,6 +22,19 @@ urlpatterns = [
     path("connectors/<uuid:connector>/", connectors.connector, name="connector"),
     path("connectors/<uuid:connector>/archive", connectors.archive_connector, name="archive_connector"),
     path("connectors/<uuid:connector>/restore", connectors.restore_connector, name="restore_connector"),
+    path("assets/", assets.asset_list, name="assets"),
+    path("assets/new", assets.new_asset, name="new_asset"),
+    path("assets/<uuid:asset>/", assets.asset, name="asset"),
+    path("assets/<uuid:asset>/name", assets.rename_asset, name="rename_asset"),
+    path("assets/<uuid:asset>/versions/new", assets.new_asset_version, name="new_asset_version"),
+    path("assets/<uuid:asset>/versions/<int:number>/approve", assets.approve_asset, name="approve_asset"),
+    path("assets/<uuid:asset>/archive", assets.archive_asset, name="archive_asset"),
+    path("assets/<uuid:asset>/restore", assets.restore_asset, name="restore_asset"),
+    path("releases/", releases.release_list, name="releases"),
+    path("releases/<uuid:release>/", releases.release, name="release"),
+    path("releases/<uuid:release>/bindings", releases.bind_release, name="bind_release"),
+    path("releases/<uuid:release>/move", releases.move_release, name="move_release"),
+    path("<uuid:agent>/releases/new", releases.new_release, name="new_release"),
     path("<uuid:agent>/", managing.detail, name="agent"),
     path("<uuid:agent>/name", managing.rename, name="rename"),
     path("<uuid:agent>/archive", managing.archive, name="archive"),

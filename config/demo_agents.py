@@ -6,7 +6,7 @@ from typing import Any
 
 from agents import actions
 from agents.definitions import EMPTY
-from agents.models import Agent, ModelRoute, Provider, Snapshot
+from agents.models import Agent, AssetVersion, ModelRoute, Provider, Snapshot
 from analysis import strict_json
 from config import demo
 from teams.access import Access
@@ -21,6 +21,7 @@ def load_agents(access: Access) -> None:
     connector = actions.create_connector(access=access, name=told["connector"])
     for one in told["agents"]:
         _agent(access, one, str(connector.pk))
+    _releases(access, told, _assets(access, told))
 
 
 def _routes(told: dict[str, Any]) -> None:
@@ -53,3 +54,30 @@ def _agent(access: Access, told: dict[str, Any], connector: str) -> None:
         route = ModelRoute.objects.get(key=told["variant"])
         actions.make_variant(access=access, base=published[-1], route=route)
     save(told["draft"])
+
+
+def _assets(access: Access, told: dict[str, Any]) -> dict[tuple[str, str, int], AssetVersion]:
+    """Assets by kind, name and number, each version approved but the small model's."""
+    found = {}
+    for one in told["assets"]:
+        for number, body in enumerate(one["bodies"], start=1):
+            if number == 1:
+                version = actions.create_asset(access=access, kind=one["kind"], name=one["name"], body=body)
+            else:
+                version = actions.add_asset_version(
+                    access=access, asset=version.asset, body=body, revision=version.asset.revision
+                )
+            found[one["kind"], one["name"], number] = version
+            if one["name"] != "Support, small":
+                actions.approve_asset_version(access=access, version=version)
+    return found
+
+
+def _releases(access: Access, told: dict[str, Any], versions: dict[tuple[str, str, int], AssetVersion]) -> None:
+    """A retired release, an active one, and a draft that waits for an approval."""
+    for one in told["releases"]:
+        bindings = {role: versions[role, name, number].pk for role, (name, number) in one["bindings"].items()}
+        agent = Agent.objects.get(team=access.team, name=one["agent"])
+        release = actions.create_release(access=access, agent=agent, name=one["name"], bindings=bindings)
+        for revision, state in enumerate(one["steps"], start=1):
+            actions.move_release(access=access, release=release, to=state, revision=revision)

@@ -29,20 +29,29 @@ class Lines(forms.CharField):
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
-class JsonObject(Lines):
-    """One JSON object; empty is an empty one."""
+class JsonValue(Lines):
+    """One JSON value of any type; empty is none."""
 
     def widget_attrs(self, widget: forms.Widget) -> Any:
         return {**super().widget_attrs(widget), "class": "mono", "dir": "ltr", "spellcheck": "false"}
 
-    def clean(self, value: Any) -> dict[str, Any]:
+    def clean(self, value: Any) -> Any:
         text = cast(str, super().clean(value))
         if not text.strip():
-            return {}
+            return None
         try:
-            found = strict_json.loads(text)
+            return strict_json.loads(text)
         except Refused as refused:
             raise forms.ValidationError(str(refused)) from None
+
+
+class JsonObject(JsonValue):
+    """One JSON object; empty is an empty one."""
+
+    def clean(self, value: Any) -> dict[str, Any]:
+        found = super().clean(value)
+        if found is None:
+            return {}
         if not isinstance(found, dict):
             raise forms.ValidationError('Write one JSON object, such as {"level": 3}.')
         return found

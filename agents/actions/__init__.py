@@ -1,6 +1,16 @@
 """What changes agents: model routes, drafts, snapshots and deployments, connectors, subjects."""
 
 from agents.actions.agents import archive_agent, create_agent, rename_agent, restore_agent
+from agents.actions.assets import (
+    add_asset_version,
+    approve_asset_version,
+    archive_asset,
+    checked_part,
+    create_asset,
+    create_built_in_asset,
+    rename_asset,
+    restore_asset,
+)
 from agents.actions.connectors import (
     archive_connector,
     create_connector,
@@ -8,6 +18,7 @@ from agents.actions.connectors import (
     restore_connector,
 )
 from agents.actions.drafts import draft_from_snapshot, save_draft
+from agents.actions.releases import assembled, bind_release, create_release, move_release
 from agents.actions.routes import RouteFields, activate_route, add_route_revision, checked_route, deactivate_route
 from agents.actions.snapshots import deploy_snapshot, make_variant, publish_draft
 from agents.actions.subjects import fingerprint, imported_subject
@@ -15,12 +26,21 @@ from agents.actions.subjects import fingerprint, imported_subject
 __all__ = [
     "RouteFields",
     "activate_route",
+    "add_asset_version",
     "add_route_revision",
+    "approve_asset_version",
     "archive_agent",
+    "archive_asset",
     "archive_connector",
+    "assembled",
+    "bind_release",
+    "checked_part",
     "checked_route",
     "create_agent",
+    "create_asset",
+    "create_built_in_asset",
     "create_connector",
+    "create_release",
     "deactivate_route",
     "deploy_snapshot",
     "draft_from_snapshot",
@@ -28,9 +48,12 @@ __all__ = [
     "fingerprint",
     "imported_subject",
     "make_variant",
+    "move_release",
     "publish_draft",
     "rename_agent",
+    "rename_asset",
     "restore_agent",
+    "restore_asset",
     "restore_connector",
     "save_draft",
 ]

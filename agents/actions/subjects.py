@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agents.models import Agent, ModelRouteRevision, Subject, SubjectDefinition, SubjectKind
+from agents.models import Agent, ModelRouteRevision, Release, Subject, SubjectDefinition, SubjectKind
 from analysis import strict_json
 from teams.access import Access
 
@@ -42,21 +42,46 @@ def snapshot_subject(
     *, access: Access, agent: Agent, number: int, route: ModelRouteRevision, hashes: Mapping[str, str]
 ) -> Subject:
     """The subject that a snapshot is, with what readers of metadata may compare. One snapshot, one subject."""
-    definition = {"agent": str(agent.pk), "number": number, **hashes}
-    facts = [
-        ("Agent", agent.name),
-        ("Snapshot", str(number)),
+    return _made(
+        access,
+        SubjectKind.SNAPSHOT,
+        f"{agent.name} #{number}",
+        {"agent": str(agent.pk), "number": number, **hashes},
+        [("Agent", agent.name), ("Snapshot", str(number)), *_facts(route, hashes)],
+    )
+
+
+def release_subject(
+    *, access: Access, release: Release, route: ModelRouteRevision, hashes: Mapping[str, str]
+) -> Subject:
+    """The subject that an approved release is."""
+    return _made(
+        access,
+        SubjectKind.RELEASE,
+        f"{release.agent.name}, release {release.name}",
+        {"agent": str(release.agent_id), "release": str(release.pk), **hashes},
+        [("Agent", release.agent.name), ("Release", release.name), *_facts(route, hashes)],
+    )
+
+
+def _facts(route: ModelRouteRevision, hashes: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [
         ("Model", route.model_id),
         ("Provider", route.provider.name),
         ("Profile", route.profile),
         *((f"{name.removesuffix('_sha256').capitalize()} hash", value) for name, value in hashes.items()),
         ("Capability hash", route.capability_sha256),
     ]
+
+
+def _made(
+    access: Access, kind: SubjectKind, label: str, definition: Mapping[str, Any], facts: Sequence[tuple[str, str]]
+) -> Subject:
     subject: Subject = Subject.objects.create(
         team=access.team,
-        kind=SubjectKind.SNAPSHOT,
-        label=f"{agent.name} #{number}",
-        fingerprint=fingerprint(SubjectKind.SNAPSHOT, definition),
+        kind=kind,
+        label=label[:200],
+        fingerprint=fingerprint(kind, definition),
         facts=[list(fact) for fact in facts if fact[1]],
     )
     return subject

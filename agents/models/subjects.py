@@ -14,6 +14,7 @@ from teams.records import Content, Immutable, frozen, one_way
 class SubjectKind(models.TextChoices):
     IMPORTED = "imported", "Imported"
     SNAPSHOT = "snapshot", "Snapshot of an agent"
+    RELEASE = "release", "Release of an agent"
 
 
 class Subject(Immutable):

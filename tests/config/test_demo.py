@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from agents.models import Agent, AgentDeployment, ModelRoute, Snapshot, Subject
+from agents.models import Agent, AgentDeployment, ModelRoute, Release, Snapshot, Subject
 from analysis import paired
 from analysis.observations import CostCoverage
 from analysis.results import plain
@@ -250,6 +250,7 @@ def test_names_give_no_content_away(loaded, cases):
     names = [*Dataset.objects.values_list("name", flat=True), *Subject.objects.values_list("label", flat=True)]
     assert sorted(names) == [
         *(f"Help desk #{number}" for number in (1, 2, 3)),
+        *(f"Help desk, release 2026-{month}" for month in (10, 11)),
         "Support, English and Arabic",
         "helpdesk-assistant 1.3",
         "helpdesk-assistant 2.0",
@@ -295,5 +296,7 @@ def test_the_demo_has_agents_in_every_state_and_makes_them_once():
     ]
     assert AgentDeployment.objects.filter(agent=desk).count() == 2
     assert not Snapshot.objects.filter(agent=form).exists()
+    states = Release.objects.order_by("name").values_list("state", flat=True)
+    assert list(states) == ["retired", "active", "draft"]
     assert ModelRoute.objects.get(key="local").active is None
     assert ModelRoute.objects.get(key="support-large").active.number == 2

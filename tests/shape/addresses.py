@@ -53,7 +53,7 @@ ENDPOINTS = [Address(name, view, rest, True) for name, view, rest in _walk(urls.
 OBJECTS: dict[str, Callable[[World], Any]] = {
     "team": lambda world: world.team.slug,
     "dataset": lambda world: world.candidate.version.dataset_id,
-    "number": lambda world: world.candidate.version.number,
+    "number": lambda world: 1,
     "revision": lambda world: world.revision.pk,
     "item": lambda world: world.revision.item_id,
     "slice": lambda world: world.slice.pk,
@@ -62,6 +62,8 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "snapshot": lambda world: world.snapshot.pk,
     "route": lambda world: world.snapshot.route_revision.route_id,
     "connector": lambda world: world.connector.pk,
+    "asset": lambda world: world.release.releasebinding_set.get(role="prompt_template").version.asset_id,
+    "release": lambda world: world.release.pk,
     "experiment": lambda world: world.candidate.pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
@@ -88,7 +90,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
-    *("agent", "snapshot", "connector"),
+    *("agent", "snapshot", "connector", "asset", "release"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )
 """Parameters that name an object of a team by its id."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents import actions as agent_actions
-from agents.models import Connector, ModelRoute, Provider, Snapshot, SubjectDefinition
+from agents.models import Agent, Connector, ModelRoute, Provider, Release, Snapshot, SubjectDefinition
 from analysis.observations import FailureKind
 from comparisons.models import KeptResult
 from datasets import actions as dataset_actions
@@ -57,6 +57,7 @@ class World:
     slice: Slice
     snapshot: Snapshot
     connector: Connector
+    release: Release
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -123,8 +124,10 @@ def build(team: Team, owner: User) -> World:
     KeptResult.objects.create(team=team, key="0" * 64, method_version="1", result=b"")
     slice_ = _draft_and_slice(access, candidate)
     snapshot, connector = _agent(access)
+    release = _releases(access, snapshot.agent)
     return World(
-        team, owner, candidate, baseline, token, role, invitation, brought, mapping, slice_, snapshot, connector
+        *(team, owner, candidate, baseline, token, role, invitation),
+        *(brought, mapping, slice_, snapshot, connector, release),
     )
 
 
@@ -193,6 +196,21 @@ def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:
         given={"match": "all", "conditions": [condition]},
         version=experiment.version,
     ).slice
+
+
+def _releases(access: Access, agent: Agent) -> Release:
+    """A draft of a release beside an approved one, over the same assets."""
+    bodies = {"prompt_template": f"{CANARY}template", "model": "fixture-large", "settings": {"stop": [f"{CANARY}stop"]}}
+    versions = {
+        kind: agent_actions.create_asset(access=access, kind=kind, name=f"Our {kind}", body=body)
+        for kind, body in bodies.items()
+    }
+    bindings = {kind: version.pk for kind, version in versions.items()}
+    for version in versions.values():
+        agent_actions.approve_asset_version(access=access, version=version)
+    first = agent_actions.create_release(access=access, agent=agent, name="1", bindings=bindings)
+    agent_actions.move_release(access=access, release=first, to="approved", revision=1)
+    return agent_actions.create_release(access=access, agent=agent, name="2", bindings=bindings)
 
 
 def outsiders() -> tuple[User, User]:
