@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.contrib import admin, messages
 from django.db import models
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
-from agents import actions
+from agents import actions, capability_sets
 from agents.models import (
     Agent,
     Asset,
     AssetVersion,
+    Configuration,
+    ConfigurationRevision,
     Connector,
+    Harness,
+    HarnessRevision,
     ModelRoute,
     ModelRouteRevision,
     Provider,
@@ -22,7 +26,7 @@ from agents.models import (
     Snapshot,
     Subject,
 )
-from teams.admin import AnyAdmin, AnyForm, ReadOnly, operator_of
+from teams.admin import AnyAdmin, AnyForm, ReadOnly, operator_of, said_on_the_form
 from teams.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -227,3 +231,148 @@ class ModelRouteRevisions(AnyAdmin):
         for revision in chosen:
             actions.activate_route(revision=revision, by=operator_of(request))
         messages.success(request, "Activated. Snapshots that exist keep what they were made with.")
+
+
+class BuiltInConfiguration(AnyForm):
+    """A configuration of the product, or another revision of the one that has the same name."""
+
+    body = forms.JSONField(help_text='{"root": "lead", "slots": ["main"], "roles": […], "delegation": []}')
+
+    class Meta:
+        model = Configuration
+        fields = ("name",)
+
+    def clean(self) -> dict[str, Any]:
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return found
+        try:
+            capability_sets.checked(found["body"])
+        except Refusal as refusal:
+            self.add_error("body", f"{refusal.place}: {refusal.message}")
+        return found
+
+
+@admin.register(Configuration)
+class Configurations(AnyAdmin):
+    """Configurations of teams to look at, and those of the product to write."""
+
+    form = BuiltInConfiguration
+    list_display = ("name", "key", "team", "created_at", "deleted_at")
+    list_filter = ("team",)
+    list_select_related = ("team",)
+    actions = ("end",)
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return obj is None and bool(super().has_change_permission(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Configuration, form: Any, change: bool) -> None:
+        given = form.cleaned_data
+        made = actions.save_built_in_configuration(name=given["name"], body=given["body"], by=operator_of(request))
+        obj.pk = made.configuration_id
+        obj._state.adding = False
+
+    def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """A refusal is said on the form; nothing was changed by then."""
+        return said_on_the_form(
+            self, request, lambda: super(Configurations, self).changeform_view(request, *args, **kwargs)
+        )
+
+    @admin.action(description="Delete: nothing new is launched with the selected built-in configurations")
+    def end(self, request: HttpRequest, rows: Rows) -> None:
+        for one in rows.filter(team=None):
+            actions.delete_built_in_configuration(configuration=one, by=operator_of(request))
+        messages.success(request, "Deleted. Those of teams are the teams' to delete.")
+
+
+@admin.register(ConfigurationRevision)
+class ConfigurationRevisions(ReadOnly):
+    list_display = ("configuration", "number", "root", "sha256", "made_at")
+    list_filter = ("configuration__team",)
+    list_select_related = ("configuration",)
+
+
+@admin.register(Harness)
+class Harnesses(AnyAdmin):
+    """External programs that run agents. What one is stands in its revisions; one of them may be active."""
+
+    list_display = ("name", "key", "active")
+    list_select_related = ("active__harness",)
+    fields = ("key", "name", "active")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("key", "active") if obj else ("active",)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class HarnessForm(AnyForm):
+    """A revision is written once."""
+
+    command = forms.CharField(widget=forms.Textarea, help_text="The program and its arguments, one in a line.")
+    families = forms.CharField(
+        widget=forms.Textarea, required=False, help_text="Model families that it can run, one in a line; empty is any."
+    )
+
+    class Meta:
+        model = HarnessRevision
+        fields = ("harness", *actions.HarnessFields.__slots__)
+
+    def clean(self) -> dict[str, Any]:
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return found
+        try:
+            actions.checked_harness(self.said())
+        except Refusal as refusal:
+            self.add_error(refusal.place if refusal.place in self.fields else None, refusal.message)
+        return found
+
+    def said(self) -> actions.HarnessFields:
+        given = {name: self.cleaned_data[name] for name in actions.HarnessFields.__slots__}
+        lists = {name: [one.strip() for one in given[name].splitlines() if one.strip()] for name in LINES}
+        return actions.HarnessFields(**{**given, **lists})
+
+    def _post_clean(self) -> None:
+        """The rows of lines become lists in `said`; nothing is written to the instance before that."""
+
+
+LINES = ("command", "families")
+
+
+@admin.register(HarnessRevision)
+class HarnessRevisions(AnyAdmin):
+    """What harnesses are. A revision never changes; activating it is what makes it count."""
+
+    form = HarnessForm
+    list_display = ("harness", "number", "version", "auth_mode", "is_active", "made_at")
+    list_filter = ("harness",)
+    list_select_related = ("harness",)
+    actions = ("activate",)
+
+    @admin.display(boolean=True, description="active")
+    def is_active(self, revision: HarnessRevision) -> bool:
+        return revision.harness.active_id == revision.pk
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return obj is None and bool(super().has_change_permission(request))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: HarnessRevision, form: Any, change: bool) -> None:
+        made = actions.add_harness_revision(
+            harness=form.cleaned_data["harness"], fields=form.said(), by=operator_of(request)
+        )
+        obj.pk, obj.number, obj.harness = made.pk, made.number, made.harness
+        obj._state.adding = False
+
+    @admin.action(description="Activate: new runs use the selected revision")
+    def activate(self, request: HttpRequest, rows: Rows) -> None:
+        for revision in rows.select_related("harness"):
+            actions.activate_harness(revision=revision, by=operator_of(request))
+        messages.success(request, "Activated.")

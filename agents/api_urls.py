@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agents.api_views import agents, assets, connectors, releases, routes, snapshots, subjects
+from agents.api_views import agents, assets, configurations, connectors, releases, routes, snapshots, subjects
 
 urlpatterns = [
     path("subjects", subjects.Subjects.as_view(), name="subjects"),
@@ -28,6 +28,24 @@ urlpatterns = [
         assets.AssetVersionApproval.as_view(),
         name="asset_version_approval",
     ),
+    path("configurations", configurations.Configurations.as_view(), name="configurations"),
+    path(
+        "configurations/<uuid:configuration>",
+        configurations.ConfigurationDetail.as_view(),
+        name="configuration",
+    ),
+    path(
+        "configurations/<uuid:configuration>/revisions",
+        configurations.ConfigurationRevisions.as_view(),
+        name="configuration_revisions",
+    ),
+    path(
+        "configurations/<uuid:configuration>/obstacles",
+        configurations.ConfigurationObstacles.as_view(),
+        name="configuration_obstacles",
+    ),
+    path("harnesses", configurations.Harnesses.as_view(), name="harnesses"),
+    path("harnesses/<uuid:harness>", configurations.HarnessDetail.as_view(), name="harness"),
     path("model-routes", routes.ModelRoutes.as_view(), name="model_routes"),
     path("model-routes/<uuid:route>", routes.ModelRouteDetail.as_view(), name="model_route"),
     path("model-routes/<uuid:route>/revisions", routes.ModelRouteRevisions.as_view(), name="model_route_revisions"),

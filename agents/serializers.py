@@ -313,3 +313,72 @@ class TransitionRow(serializers.Serializer[Any]):
 class NewTransition(StrictSerializer):
     to = serializers.CharField(max_length=20, help_text="approved, active or retired.")
     release_revision = serializers.IntegerField(min_value=1, help_text="The release's revision that was read.")
+
+
+# --- configurations and harnesses ------------------------------------------------------------------
+
+
+class ConfigurationRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    key = serializers.CharField()
+    name = serializers.CharField()
+    built_in = serializers.SerializerMethodField(help_text="Of the product: operators keep it.")
+    slots = serializers.ListField(child=serializers.CharField(), help_text="What a launch binds models to.")
+    revisions = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    deleted_at = serializers.DateTimeField(allow_null=True)
+    revision = serializers.IntegerField()
+
+    def get_built_in(self, row: Any) -> bool:
+        return row.team_id is None
+
+
+class ConfigurationRevisionRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    configuration = serializers.UUIDField(source="configuration_id")
+    number = serializers.IntegerField()
+    root = serializers.CharField()  # type: ignore[assignment]  # a field of the shape, not of Field
+    slots = serializers.ListField(child=serializers.CharField())
+    sha256 = serializers.CharField()
+    made_at = serializers.DateTimeField()
+
+
+class ConfigurationRevisionDetail(ConfigurationRevisionRow):
+    availability = serializers.CharField(help_text="available, expired, deleted or redacted.")
+    body = serializers.JSONField(allow_null=True, help_text="Null without the right evaluation.content.read.")
+
+
+class ConfigurationInput(StrictSerializer):
+    body = serializers.DictField(help_text="root, slots, roles, delegation.")
+
+
+class NewConfiguration(ConfigurationInput):
+    name = serializers.CharField(max_length=120)
+
+
+class ObstacleRow(serializers.Serializer[Any]):
+    code = serializers.CharField()
+    text = serializers.CharField()
+
+
+class Obstacles(serializers.Serializer[Any]):
+    slots = serializers.ListField(child=serializers.CharField())
+    obstacles = ObstacleRow(many=True)
+
+
+class HarnessRevisionRow(serializers.Serializer[Any]):
+    number = serializers.IntegerField()
+    version = serializers.CharField()
+    families = serializers.ListField(child=serializers.CharField(), help_text="Empty: any model.")
+    auth_mode = serializers.CharField()
+    timeout_seconds = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    made_at = serializers.DateTimeField()
+
+
+class HarnessRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    key = serializers.CharField()
+    name = serializers.CharField()
+    active = HarnessRevisionRow(allow_null=True, help_text="Null: nothing runs with it.")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from agents.views import assets, connectors, drafts, managing, releases, routes, snapshots, subjects
+from agents.views import assets, configurations, connectors, drafts, managing, releases, routes, snapshots, subjects
 
 app_name = "agents"
 urlpatterns = [
@@ -34,6 +34,14 @@ urlpatterns = [
     path("releases/<uuid:release>/", releases.release, name="release"),
     path("releases/<uuid:release>/bindings", releases.bind_release, name="bind_release"),
     path("releases/<uuid:release>/move", releases.move_release, name="move_release"),
+    path("configurations/", configurations.configuration_list, name="configurations"),
+    path("configurations/new", configurations.new_configuration, name="new_configuration"),
+    path("configurations/<uuid:configuration>/", configurations.configuration, name="configuration"),
+    path("configurations/<uuid:configuration>/edit", configurations.edit_configuration, name="edit_configuration"),
+    path(
+        "configurations/<uuid:configuration>/delete", configurations.delete_configuration, name="delete_configuration"
+    ),
+    path("harnesses/<uuid:harness>/", configurations.harness, name="harness"),
     path("<uuid:agent>/releases/new", releases.new_release, name="new_release"),
     path("<uuid:agent>/", managing.detail, name="agent"),
     path("<uuid:agent>/name", managing.rename, name="rename"),

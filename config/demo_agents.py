@@ -6,7 +6,7 @@ from typing import Any
 
 from agents import actions
 from agents.definitions import EMPTY
-from agents.models import Agent, AssetVersion, ModelRoute, Provider, Snapshot
+from agents.models import Agent, AssetVersion, Configuration, Harness, ModelRoute, Provider, Snapshot
 from analysis import strict_json
 from config import demo
 from teams.access import Access
@@ -22,6 +22,7 @@ def load_agents(access: Access) -> None:
     for one in told["agents"]:
         _agent(access, one, str(connector.pk))
     _releases(access, told, _assets(access, told))
+    _configurations(access, told)
 
 
 def _routes(told: dict[str, Any]) -> None:
@@ -81,3 +82,21 @@ def _releases(access: Access, told: dict[str, Any], versions: dict[tuple[str, st
         release = actions.create_release(access=access, agent=agent, name=one["name"], bindings=bindings)
         for revision, state in enumerate(one["steps"], start=1):
             actions.move_release(access=access, release=release, to=state, revision=revision)
+
+
+def _configurations(access: Access, told: dict[str, Any]) -> None:
+    """A harness and a built-in configuration for everybody, and one of the team over its saved agent."""
+    said = dict(told["harness"])
+    harness, made = Harness.objects.get_or_create(key=said.pop("key"), defaults={"name": said.pop("name")})
+    if made:
+        fields = actions.HarnessFields(**said)
+        actions.activate_harness(
+            revision=actions.add_harness_revision(harness=harness, fields=fields, by=None), by=None
+        )
+    if not Configuration.objects.filter(team=None).exists():
+        actions.save_built_in_configuration(**told["built_in"], by=None)
+    for one in told["configurations"]:
+        agent = Agent.objects.get(team=access.team, name=one["agent"])
+        (root, *others), body = one["body"]["roles"], one["body"]
+        roles = [{**root, "agent": str(agent.pk)}, *others]
+        actions.create_configuration(access=access, name=one["name"], body={**body, "roles": roles})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -123,6 +124,15 @@ class Teams(AnyAdmin):
         return False
 
 
+def said_on_the_form(site: AnyAdmin, request: HttpRequest, show: Callable[[], HttpResponse]) -> HttpResponse:
+    """What a form shows; a refusal of what it was to do is said above it."""
+    try:
+        return show()
+    except Refusal as refusal:
+        site.message_user(request, f"{refusal.message} {refusal.allowed}", messages.ERROR)
+        return HttpResponseRedirect(request.path)
+
+
 class MembershipForm(AnyForm):
     class Meta:
         model = Membership
@@ -149,12 +159,8 @@ class Members(AnyAdmin):
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """A refusal is said on the form; nothing was changed by then."""
-        try:
-            shown: HttpResponse = super().changeform_view(request, *args, **kwargs)
-        except Refusal as refusal:
-            self.message_user(request, f"{refusal.message} {refusal.allowed}", messages.ERROR)
-            return HttpResponseRedirect(request.path)
-        return shown
+        show = super().changeform_view
+        return said_on_the_form(self, request, lambda: show(request, *args, **kwargs))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False  # an owner removes members; an operator closes accounts

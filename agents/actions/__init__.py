@@ -11,6 +11,13 @@ from agents.actions.assets import (
     rename_asset,
     restore_asset,
 )
+from agents.actions.configurations import (
+    create_configuration,
+    delete_built_in_configuration,
+    delete_configuration,
+    save_built_in_configuration,
+    save_configuration,
+)
 from agents.actions.connectors import (
     archive_connector,
     create_connector,
@@ -18,15 +25,19 @@ from agents.actions.connectors import (
     restore_connector,
 )
 from agents.actions.drafts import draft_from_snapshot, save_draft
+from agents.actions.harnesses import HarnessFields, activate_harness, add_harness_revision, checked_harness
 from agents.actions.releases import assembled, bind_release, create_release, move_release
 from agents.actions.routes import RouteFields, activate_route, add_route_revision, checked_route, deactivate_route
 from agents.actions.snapshots import deploy_snapshot, make_variant, publish_draft
 from agents.actions.subjects import fingerprint, imported_subject
 
 __all__ = [
+    "HarnessFields",
     "RouteFields",
+    "activate_harness",
     "activate_route",
     "add_asset_version",
+    "add_harness_revision",
     "add_route_revision",
     "approve_asset_version",
     "archive_agent",
@@ -34,14 +45,18 @@ __all__ = [
     "archive_connector",
     "assembled",
     "bind_release",
+    "checked_harness",
     "checked_part",
     "checked_route",
     "create_agent",
     "create_asset",
     "create_built_in_asset",
+    "create_configuration",
     "create_connector",
     "create_release",
     "deactivate_route",
+    "delete_built_in_configuration",
+    "delete_configuration",
     "deploy_snapshot",
     "draft_from_snapshot",
     "edit_connector",
@@ -55,5 +70,7 @@ __all__ = [
     "restore_agent",
     "restore_asset",
     "restore_connector",
+    "save_built_in_configuration",
+    "save_configuration",
     "save_draft",
 ]

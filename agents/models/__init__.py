@@ -2,7 +2,14 @@
 
 from agents.models.agents import Agent, AgentDeployment, AgentDraft, Snapshot, SnapshotDefinition
 from agents.models.assets import Asset, AssetApproval, AssetContent, AssetKind, AssetVersion
+from agents.models.configurations import (
+    Configuration,
+    ConfigurationContent,
+    ConfigurationRevision,
+    ImportedAgent,
+)
 from agents.models.connectors import Connector, ConnectorReader
+from agents.models.harnesses import Harness, HarnessRevision
 from agents.models.releases import (
     TRANSITIONS,
     Release,
@@ -24,8 +31,14 @@ __all__ = [
     "AssetKind",
     "AssetVersion",
     "AuthMode",
+    "Configuration",
+    "ConfigurationContent",
+    "ConfigurationRevision",
     "Connector",
     "ConnectorReader",
+    "Harness",
+    "HarnessRevision",
+    "ImportedAgent",
     "ModelRoute",
     "ModelRouteRevision",
     "Provider",

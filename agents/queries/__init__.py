@@ -14,6 +14,15 @@ from agents.queries.agents import (
     route_revisions,
     routes,
 )
+from agents.queries.configurations import (
+    Obstacle,
+    capability_set_of,
+    configuration_revisions,
+    configurations_of,
+    harness_revisions,
+    harnesses,
+    unlaunchable,
+)
 from agents.queries.governed import (
     Part,
     asset_versions,
@@ -42,12 +51,16 @@ __all__ = [
     "Difference",
     "DraftState",
     "FieldDiff",
+    "Obstacle",
     "Part",
     "agents_of",
     "asset_versions",
     "assets_of",
     "bindable_versions",
     "bindings_of",
+    "capability_set_of",
+    "configuration_revisions",
+    "configurations_of",
     "connectors_of",
     "definition_differences",
     "definition_of",
@@ -56,6 +69,8 @@ __all__ = [
     "draft_of",
     "draft_state",
     "found_snapshots",
+    "harness_revisions",
+    "harnesses",
     "kept_definition",
     "label_of",
     "mode_label",
@@ -70,4 +85,5 @@ __all__ = [
     "snapshots_of",
     "subjects_of",
     "transitions_of",
+    "unlaunchable",
 ]

@@ -8,7 +8,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from agents.models import Agent, AgentDeployment, ModelRoute, Release, Snapshot, Subject
+from agents.models import Agent, AgentDeployment, Configuration, ModelRoute, Release, Snapshot, Subject
+from agents.queries import unlaunchable
 from analysis import paired
 from analysis.observations import CostCoverage
 from analysis.results import plain
@@ -296,6 +297,9 @@ def test_the_demo_has_agents_in_every_state_and_makes_them_once():
     ]
     assert AgentDeployment.objects.filter(agent=desk).count() == 2
     assert not Snapshot.objects.filter(agent=form).exists()
+    (pair,) = Configuration.objects.filter(team__slug=first)
+    (revision,) = pair.configurationrevision_set.all()
+    assert unlaunchable(revision, {"main": "support-large"}) == []
     states = Release.objects.order_by("name").values_list("state", flat=True)
     assert list(states) == ["retired", "active", "draft"]
     assert ModelRoute.objects.get(key="local").active is None

@@ -208,6 +208,25 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
         "ana",
         _inside(f"{S}/agents/assets/", rf"{S}/agents/assets/{UUID}/", rf"{S}/agents/assets/{UUID}/name"),
     ),
+    "agents:configurations": ("ana", _at(f"{S}/agents/configurations/")),
+    "agents:new_configuration": ("ana", _at(f"{S}/agents/configurations/new")),
+    "agents:configuration": (
+        "ana",
+        _inside(f"{S}/agents/configurations/", rf"{S}/agents/configurations/{UUID}/"),
+    ),
+    "agents:configuration, without content": (
+        "ben",
+        _inside(f"{S}/agents/configurations/", rf"{S}/agents/configurations/{UUID}/"),
+    ),
+    "agents:edit_configuration": (
+        "ana",
+        _inside(
+            f"{S}/agents/configurations/",
+            rf"{S}/agents/configurations/{UUID}/",
+            rf"{S}/agents/configurations/{UUID}/edit",
+        ),
+    ),
+    "agents:harness": ("ana", _inside(f"{S}/agents/configurations/", rf"{S}/agents/harnesses/{UUID}/")),
     "agents:routes": ("ana", _at(f"{S}/agents/models/")),
     "agents:route": ("ana", _inside(f"{S}/agents/models/", rf"{S}/agents/models/{UUID}/")),
     "agents:connectors": ("ana", _at(f"{S}/agents/connectors/")),

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.urls import URLPattern, URLResolver, reverse
 
+from agents.models import Harness
 from config import urls
 from tests.shape.world import World
 
@@ -64,6 +65,8 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "connector": lambda world: world.connector.pk,
     "asset": lambda world: world.release.releasebinding_set.get(role="prompt_template").version.asset_id,
     "release": lambda world: world.release.pk,
+    "configuration": lambda world: world.configuration.pk,
+    "harness": lambda world: Harness.objects.get().pk,
     "experiment": lambda world: world.candidate.pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
@@ -90,7 +93,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
-    *("agent", "snapshot", "connector", "asset", "release"),
+    *("agent", "snapshot", "connector", "asset", "release", "configuration"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )
 """Parameters that name an object of a team by its id."""

@@ -9,7 +9,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents import actions as agent_actions
-from agents.models import Agent, Connector, ModelRoute, Provider, Release, Snapshot, SubjectDefinition
+from agents.models import (
+    Agent,
+    Configuration,
+    Connector,
+    Harness,
+    ModelRoute,
+    Provider,
+    Release,
+    Snapshot,
+    SubjectDefinition,
+)
 from analysis.observations import FailureKind
 from comparisons.models import KeptResult
 from datasets import actions as dataset_actions
@@ -58,6 +68,7 @@ class World:
     snapshot: Snapshot
     connector: Connector
     release: Release
+    configuration: Configuration
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -128,6 +139,7 @@ def build(team: Team, owner: User) -> World:
     return World(
         *(team, owner, candidate, baseline, token, role, invitation),
         *(brought, mapping, slice_, snapshot, connector, release),
+        _configuration(access, snapshot.agent),
     )
 
 
@@ -211,6 +223,21 @@ def _releases(access: Access, agent: Agent) -> Release:
     first = agent_actions.create_release(access=access, agent=agent, name="1", bindings=bindings)
     agent_actions.move_release(access=access, release=first, to="approved", revision=1)
     return agent_actions.create_release(access=access, agent=agent, name="2", bindings=bindings)
+
+
+def _configuration(access: Access, agent: Agent) -> Configuration:
+    """A saved agent beside a role with instructions of its own; and a harness, once for everybody."""
+    if not Harness.objects.exists():
+        harness = Harness.objects.create(key="cli", name="Command line agent")
+        fields = agent_actions.HarnessFields(version="1.2", command=["agent", "--json"], families=["fixture"])
+        revision = agent_actions.add_harness_revision(harness=harness, fields=fields, by=None)
+        agent_actions.activate_harness(revision=revision, by=None)
+    roles = [
+        {"role": "lead", "agent": str(agent.pk), "slot": "main"},
+        {"role": "reader", "instructions": f"{CANARY}reads", "route": "fixture-small"},
+    ]
+    body = {"root": "lead", "slots": ["main"], "roles": roles, "delegation": [{"from": "lead", "to": "reader"}]}
+    return agent_actions.create_configuration(access=access, name="Pair", body=body).configuration
 
 
 def outsiders() -> tuple[User, User]:
