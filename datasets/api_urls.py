@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from datasets.api_views import browsing, drafts, slices
+from datasets.api_views import browsing, drafts, errata, slices
 
 urlpatterns = [
     path("datasets", browsing.Datasets.as_view(), name="datasets"),
@@ -11,6 +11,7 @@ urlpatterns = [
     path("datasets/<uuid:dataset>/versions/<int:number>/items", browsing.Items.as_view(), name="version_items"),
     path("datasets/<uuid:dataset>/differences", browsing.Differences.as_view(), name="version_differences"),
     path("datasets/<uuid:dataset>/revisions/<uuid:revision>", browsing.Revision.as_view(), name="item_revision"),
+    path("datasets/<uuid:dataset>/revisions/<uuid:revision>/errata", errata.Errata.as_view(), name="errata"),
     path("datasets/<uuid:dataset>/draft", drafts.DraftDetail.as_view(), name="draft"),
     path("datasets/<uuid:dataset>/draft/changes", drafts.DraftChanges.as_view(), name="draft_changes"),
     path("datasets/<uuid:dataset>/draft/changes/<uuid:item>", drafts.DraftChange.as_view(), name="draft_change"),

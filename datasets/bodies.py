@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ LONGEST_GROUP: Final = 500
 MOST_TAGS: Final = 50
 MOST_TURNS: Final = 200
 MOST_POINTS: Final = 200
+MOST_VARIANTS: Final = 20
+VARIANT: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 LARGEST_BODY: Final = 2 * 1024 * 1024
 LARGEST_METADATA: Final = 100_000
 ROLES: Final = ("system", "user", "assistant", "tool")
@@ -28,7 +31,8 @@ class Case:
     """A case as somebody edits it. `body` is what is asked and expected; the rest describes it.
 
     The body is one JSON object. `input` or `turns` hold what is asked, `expected` what a good answer
-    does, `checklist` what it earns points for; other keys are kept as they are.
+    does, `checklist` what it earns points for, `variants` what variants ask and look for beyond that,
+    `validators` which programs decide points, `engines` where it can run; other keys are kept as they are.
     """
 
     source_id: str
@@ -87,8 +91,15 @@ def _body(body: Mapping[str, Any]) -> None:
         raise Refusal("invalid_field", "A case has an input or turns, not both.", place="body.turns")
     if "turns" in body:
         _turns(body["turns"])
-    if "checklist" in body:
-        _checklist(body["checklist"])
+    points = _checklist(body["checklist"], "body.checklist") if "checklist" in body else set()
+    if "variants" in body:
+        points |= _variants(body["variants"], points)
+    if "validators" in body:
+        _validators(body["validators"], points)
+    if "engines" in body:
+        _names(body["engines"], "body.engines")
+    if not isinstance(body.get("validator_rated", False), bool):
+        raise Refusal("invalid_field", "true or false.", place="body.validator_rated")
 
 
 def _turns(turns: Any) -> None:
@@ -104,19 +115,80 @@ def _turns(turns: Any) -> None:
             raise Refusal("invalid_field", "A turn says something.", place=f"{place}.content")
 
 
-def _checklist(points: Any) -> None:
+def _checklist(points: Any, place: str, taken: Collection[str] = ()) -> set[str]:
+    """The ids of a list of points; `taken` are those of points that stand beside them."""
     if not isinstance(points, list) or not 1 <= len(points) <= MOST_POINTS:
-        raise Refusal("invalid_field", f"checklist is a list of 1 to {MOST_POINTS} points.", place="body.checklist")
+        raise Refusal("invalid_field", f"checklist is a list of 1 to {MOST_POINTS} points.", place=place)
     seen: set[str] = set()
     for at, point in enumerate(points):
-        place = f"body.checklist[{at}]"
-        if not isinstance(point, Mapping) or not {"id", "text", "points"} <= set(point):
-            raise Refusal("invalid_field", "A point has an id, a text and its points.", place=place)
-        name, text, worth = point["id"], point["text"], point["points"]
-        if not isinstance(name, str) or not 1 <= len(name) <= 80 or name in seen:
-            raise Refusal("invalid_field", "An id of 1 to 80 characters, once in a checklist.", place=f"{place}.id")
-        seen.add(name)
-        if not isinstance(text, str) or not text.strip():
-            raise Refusal("invalid_field", "A point says what is looked for.", place=f"{place}.text")
-        if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 < worth <= 1000:
-            raise Refusal("invalid_field", "points is a number above 0, up to 1,000.", place=f"{place}.points")
+        where = f"{place}[{at}]"
+        seen.add(_point(point, where, seen | set(taken), subs=True))
+    return seen
+
+
+def _point(point: Any, place: str, taken: Collection[str], *, subs: bool) -> str:
+    """One point, or with `subs` off one of the smaller things that make one."""
+    if not isinstance(point, Mapping) or not {"id", "text", "points"} <= set(point):
+        raise Refusal("invalid_field", "A point has an id, a text and its points.", place=place)
+    name, text, worth = point["id"], point["text"], point["points"]
+    if not isinstance(name, str) or not 1 <= len(name) <= 80 or name in taken:
+        raise Refusal("invalid_field", "An id of 1 to 80 characters, once in a checklist.", place=f"{place}.id")
+    if not isinstance(text, str) or not text.strip():
+        raise Refusal("invalid_field", "A point says what is looked for.", place=f"{place}.text")
+    if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 < worth <= 1000:
+        raise Refusal("invalid_field", "points is a number above 0, up to 1,000.", place=f"{place}.points")
+    if subs and point.get("sub_items"):
+        inner = point["sub_items"]
+        if not isinstance(inner, list) or len(inner) > MOST_POINTS:
+            raise Refusal("invalid_field", f"A list of at most {MOST_POINTS}.", place=f"{place}.sub_items")
+        seen: set[str] = set()
+        for at, one in enumerate(inner):
+            seen.add(_point(one, f"{place}.sub_items[{at}]", seen, subs=False))
+        if abs(sum(one["points"] for one in inner) - worth) > 1e-9:
+            raise Refusal("invalid_field", "The sub-items are worth what the point is.", place=f"{place}.sub_items")
+    return name
+
+
+def _variants(variants: Any, common: Collection[str]) -> set[str]:
+    """Variants of a case: each may ask something more, and looks for points of its own."""
+    if not isinstance(variants, list) or not 1 <= len(variants) <= MOST_VARIANTS:
+        raise Refusal("invalid_field", f"A list of 1 to {MOST_VARIANTS} variants.", place="body.variants")
+    found: set[str] = set()
+    names: set[str] = set()
+    for at, one in enumerate(variants):
+        place = f"body.variants[{at}]"
+        if not isinstance(one, Mapping) or not {"name"} <= set(one) <= {"name", "input", "checklist"}:
+            raise Refusal("invalid_field", "A variant has a name, and input or a checklist.", place=place)
+        name = one["name"]
+        if not isinstance(name, str) or not VARIANT.fullmatch(name) or name in names:
+            raise Refusal("invalid_field", "A name of small letters, digits and -, once.", place=f"{place}.name")
+        names.add(name)
+        if not isinstance(one.get("input", ""), str):
+            raise Refusal("invalid_field", "A text is needed.", place=f"{place}.input")
+        if "checklist" in one:
+            found |= _checklist(one["checklist"], f"{place}.checklist", common)
+    return found
+
+
+def _validators(validators: Any, points: Collection[str]) -> None:
+    """Programs that decide points by themselves."""
+    if not isinstance(validators, list) or not 1 <= len(validators) <= MOST_POINTS:
+        raise Refusal("invalid_field", f"A list of 1 to {MOST_POINTS} validators.", place="body.validators")
+    names: set[str] = set()
+    for at, one in enumerate(validators):
+        place = f"body.validators[{at}]"
+        if not isinstance(one, Mapping) or set(one) != {"name", "points"}:
+            raise Refusal("invalid_field", "A validator has a name, and the ids of points it decides.", place=place)
+        name, decides = one["name"], one["points"]
+        if not isinstance(name, str) or not 1 <= len(name) <= 120 or name in names:
+            raise Refusal("invalid_field", "A name of 1 to 120 characters, once.", place=f"{place}.name")
+        names.add(name)
+        if not isinstance(decides, list) or not decides or not all(point in points for point in decides):
+            raise Refusal("invalid_field", "Name points of the case by their ids.", place=f"{place}.points")
+
+
+def _names(names: Any, place: str) -> None:
+    if not isinstance(names, list) or not 1 <= len(names) <= 50:
+        raise Refusal("invalid_field", "A list of 1 to 50 names.", place=place)
+    if not all(isinstance(one, str) and 1 <= len(one) <= 120 for one in names) or len(set(names)) != len(names):
+        raise Refusal("invalid_field", "Names of 1 to 120 characters, each once.", place=place)

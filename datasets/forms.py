@@ -220,6 +220,19 @@ def _pretty(value: Mapping[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) if value else ""
 
 
+class ErratumForm(forms.Form):
+    points = forms.MultipleChoiceField(
+        label="Points that do not count",
+        widget=forms.CheckboxSelectMultiple,
+        help_text="For every variant that has them.",
+    )
+    reason = Lines("Why", rows=2, required=True)
+
+    def __init__(self, *args: Any, points: Sequence[tuple[str, str]], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["points"].choices = points  # type: ignore[attr-defined]
+
+
 class SliceForm(forms.Form):
     name = forms.CharField(label="Name", max_length=120, help_text="Shown also to readers of metadata.")
     match = forms.ChoiceField(

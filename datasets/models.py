@@ -90,6 +90,31 @@ class ItemContent(Content):
         ]
 
 
+class Erratum(Immutable):
+    """That points of a revision do not count, with the reason. It stands beside the revision, which stays."""
+
+    revision = models.ForeignKey(ItemRevision, on_delete=models.PROTECT)
+    number = models.PositiveIntegerField()
+    made_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["revision", "number"], name="erratum_number_once")]
+        ordering = ["number"]
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class ErratumContent(Content):
+    """The protected side of an erratum: ids of points, and why they do not count."""
+
+    erratum = models.OneToOneField(Erratum, on_delete=models.PROTECT, primary_key=True)
+    excluded = ArrayField(models.TextField(), null=True)
+    reason = models.TextField(null=True)
+
+    class Meta:
+        triggers: ClassVar[list[pgtrigger.Trigger]] = [one_way("excluded", "reason")]
+
+
 class Version(Immutable):
     """An immutable, numbered list of item revisions; `sha256` over (position, revision identity)."""
 

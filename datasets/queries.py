@@ -18,6 +18,8 @@ from datasets.models import (
     Change,
     Dataset,
     Draft,
+    Erratum,
+    ErratumContent,
     ItemContent,
     ItemRevision,
     Slice,
@@ -153,13 +155,23 @@ def versions_with(revision: ItemRevision) -> models.QuerySet[Version]:
 
 
 @dataclass(frozen=True, slots=True)
+class ListedPoint:
+    """A point as it is read; `inside` marks a sub-item of the point above it."""
+
+    id: str
+    text: str
+    worth: Any
+    inside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """One named part of a body, as text or as turns; anything else as JSON."""
 
     name: str
     text: str | None = None
     turns: tuple[tuple[str, str], ...] = ()
-    points: tuple[tuple[str, Any], ...] = ()
+    points: tuple[ListedPoint, ...] = ()
     """What a good answer earns points for, and how many."""
     json: str = ""
 
@@ -170,7 +182,26 @@ def parts(body: Any) -> list[Part]:
         return [] if body is None else [_part("Input", body)]
     first = ("input", "turns", "expected")
     names = [name for name in first if name in body] + sorted(name for name in body if name not in first)
-    return [_part(name.replace("_", " ").capitalize(), body[name]) for name in names]
+    found: list[Part] = []
+    for name in names:
+        if name == "variants" and isinstance(body[name], list) and all(_is_variant(one) for one in body[name]):
+            found += [part for one in body[name] for part in _variant(one)]
+        else:
+            found.append(_part(name.replace("_", " ").capitalize(), body[name]))
+    return found
+
+
+def _is_variant(given: Any) -> bool:
+    return isinstance(given, dict) and isinstance(given.get("name"), str)
+
+
+def _variant(given: dict[str, Any]) -> list[Part]:
+    """What a variant asks and looks for beyond the case."""
+    name = f"Variant {given['name']}"
+    found = [Part(name, text=given["input"])] if isinstance(given.get("input"), str) else []
+    if "checklist" in given:
+        found.append(_part(f"Checklist of {given['name']}", given["checklist"]))
+    return found or [Part(name, text="")]
 
 
 def _part(name: str, value: Any) -> Part:
@@ -179,14 +210,23 @@ def _part(name: str, value: Any) -> Part:
     if isinstance(value, int | float | bool):
         return Part(name, text=str(value))
     if isinstance(value, list) and value and all(_is_point(point) for point in value):
-        return Part(name, points=tuple((point["text"], point["points"]) for point in value))
+        return Part(name, points=tuple(listed for point in value for listed in _listed(point)))
     if isinstance(value, list) and value and all(_is_turn(turn) for turn in value):
         return Part(name, turns=tuple((str(turn.get("role", "")), turn["content"]) for turn in value))
     return Part(name, json=json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def _is_point(point: Any) -> bool:
-    return isinstance(point, dict) and set(point) == {"id", "text", "points"} and isinstance(point["text"], str)
+    known = {"id", "text", "points"}
+    if not isinstance(point, dict) or not known <= set(point) <= known | {"sub_items"}:
+        return False
+    inner = point.get("sub_items") or []
+    return isinstance(point["text"], str) and isinstance(inner, list) and all(_is_point(one) for one in inner)
+
+
+def _listed(point: dict[str, Any]) -> list[ListedPoint]:
+    inner = [ListedPoint(one["id"], one["text"], one["points"], True) for one in point.get("sub_items") or []]
+    return [ListedPoint(point["id"], point["text"], point["points"]), *inner]
 
 
 def _is_turn(turn: Any) -> bool:
@@ -345,11 +385,26 @@ def _fields(content: ItemContent) -> dict[str, str]:
     }
     for part in parts(content.body):
         said = [f"{role}: {text}" for role, text in part.turns]
-        said += [f"{text} ({points})" for text, points in part.points]
+        said += [f"{point.text} ({point.worth})" for point in part.points]
         fields[part.name] = part.text or part.json or "\n\n".join(said)
     metadata = content.metadata or {}
     fields["Metadata"] = json.dumps(metadata, indent=2, ensure_ascii=False, sort_keys=True) if metadata else ""
     return fields
+
+
+# --- errata ----------------------------------------------------------------------------------------
+
+
+def errata_of(revision: ItemRevision) -> models.QuerySet[Erratum]:
+    """What was found wrong with a case's checklist, in order; its content needs the right to it."""
+    rows: models.QuerySet[Erratum] = Erratum.objects.filter(revision=revision)
+    return rows.select_related("made_by", "erratumcontent")
+
+
+def excluded_points(revision: ItemRevision) -> frozenset[str]:
+    """Ids of points that do not count after all."""
+    lists_of = ErratumContent.objects.filter(erratum__revision=revision).values_list("excluded", flat=True)
+    return frozenset(point for one in lists_of if one for point in one)
 
 
 # --- slices ----------------------------------------------------------------------------------------

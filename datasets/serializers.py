@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from datasets import filters
@@ -201,3 +202,27 @@ class SliceVersionRow(serializers.Serializer[Any]):
     def get_filter(self, row: Any) -> dict[str, Any] | None:
         found = self.context.get("filters", {}).get(row.pk)
         return None if found is None else found.filter
+
+
+# --- errata ----------------------------------------------------------------------------------------
+
+
+class ErratumRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    number = serializers.IntegerField()
+    made_at = serializers.DateTimeField()
+    excluded = serializers.SerializerMethodField(help_text="Ids of points; null without the right to content.")
+    reason = serializers.SerializerMethodField(help_text="Null without the right evaluation.content.read.")
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField(), allow_null=True))
+    def get_excluded(self, row: Any) -> list[str] | None:
+        return row.erratumcontent.excluded if self.context["content"] else None
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_reason(self, row: Any) -> str | None:
+        return row.erratumcontent.reason if self.context["content"] else None
+
+
+class NewErratum(StrictSerializer):
+    points = serializers.ListField(child=serializers.CharField(max_length=80), min_length=1, max_length=200)
+    reason = serializers.CharField(max_length=2_000)

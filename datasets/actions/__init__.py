@@ -19,6 +19,7 @@ from datasets.actions.drafts import (
     revise_case,
     undo_change,
 )
+from datasets.actions.errata import add_erratum
 from datasets.actions.slices import archive_slice, create_slice, new_slice_version, rename_slice, restore_slice
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Report",
     "Stored",
     "add_case",
+    "add_erratum",
     "archive_dataset",
     "archive_slice",
     "bring_table",

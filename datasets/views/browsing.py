@@ -6,14 +6,17 @@ import json
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
 from datasets import queries
-from datasets.actions.drafts import current
+from datasets.actions.drafts import EDIT, current
+from datasets.actions.errata import add_erratum
+from datasets.forms import ErratumForm
 from datasets.models import Dataset, Draft, ItemRevision, Version
 from teams import lists
-from teams.gates import TeamRequest, require, team_page
+from teams.gates import READ_OR_POST, TeamRequest, require, team_page
 from teams.permissions import Right
 from teams.refusals import Refusal
 
@@ -105,9 +108,14 @@ def version(request: TeamRequest, dataset: UUID, number: int) -> HttpResponse:
     return render(request, "datasets/version.html", context | _items(request, chosen))
 
 
-@team_page(Right.EVALUATION_READ)
+@team_page(Right.EVALUATION_READ, methods=READ_OR_POST)
 def revision(request: TeamRequest, dataset: UUID, revision: UUID) -> HttpResponse:
-    """What a case said at one time; without the right to content, that it exists and its fingerprint."""
+    """What a case said at one time; without the right to content, that it exists and its fingerprint.
+
+    Sending the form adds an erratum, which needs the rights to edit cases.
+    """
+    if request.method == "POST":
+        require(request.access, *EDIT)
     found = request.access.find(Dataset.objects.all(), pk=dataset)
     chosen = request.access.find(queries.revisions_of(found), team="item__dataset__team", pk=revision)
     context: dict[str, Any] = {
@@ -135,10 +143,34 @@ def revision(request: TeamRequest, dataset: UUID, revision: UUID) -> HttpRespons
             "parts": found_content.parts,
             "metadata": json.dumps(metadata, indent=2, ensure_ascii=False) if metadata else "",
         }
+    errata = list(queries.errata_of(chosen))
+    context["errata"] = errata
+    if request.access.allows(*EDIT) and context.get("content") is not None:
+        points = _points(context["parts"])
+        form = ErratumForm(request.POST if request.method == "POST" else None, points=points)
+        context["form"] = form if points else None
+        if form.is_bound and form.is_valid():
+            try:
+                add_erratum(access=request.access, revision=chosen, **form.cleaned_data)
+            except Refusal as refusal:
+                form.add_error(refusal.place if refusal.place in form.fields else None, refusal.message)
+            else:
+                messages.success(request, "The points do not count any more. The case itself stays as it is.")
+                slug = request.access.team.slug
+                return redirect("datasets:revision", team=slug, dataset=found.pk, revision=chosen.pk)
+    if request.access.reads_content:
+        context["excluded"] = queries.excluded_points(chosen)
     draft = queries.draft_of(found)
     newest = context["versions"].first()
     context |= {"draft": draft, "newest": newest, "listed": _is_listed(chosen, draft, newest)}
-    return render(request, "datasets/revision.html", context)
+    status = 422 if request.method == "POST" else 200
+    return render(request, "datasets/revision.html", context, status=status)
+
+
+def _points(parts: list[queries.Part]) -> list[tuple[str, str]]:
+    """A case's points to choose from, with the beginning of what they say."""
+    points = {point.id: point.text for part in parts for point in part.points if not point.inside}
+    return [(name, text if len(text) <= 90 else f"{text[:89]}…") for name, text in points.items()]
 
 
 def _is_listed(revision: ItemRevision, draft: Draft | None, newest: Version | None) -> bool:

@@ -181,6 +181,7 @@ SHOW_CONTENT = {
     "datasets:slice",
     "datasets:edit_slice",
     "api:item_revision",
+    "api:errata",
     "api:draft_changes",
     "api:draft_case",
     "api:slice_versions",

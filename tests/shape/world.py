@@ -77,13 +77,18 @@ class World:
         return Execution.objects.filter(experiment=self.candidate).order_by("position")[0].revision
 
 
+def _body(name: str) -> dict[str, Any]:
+    point = {"id": f"{CANARY}point", "text": f"{CANARY}point of {name}", "points": 1}
+    return {"input": f"{CANARY}input of {name}", "expected": f"{CANARY}expected", "checklist": [point]}
+
+
 def _experiment(team: Team, owner: User, label: str) -> Experiment:
     return evidence.experiment(
         team,
         owner,
         CASES,
         label=label,
-        bodies={name: {"input": f"{CANARY}input of {name}", "expected": f"{CANARY}expected"} for name in CASES},
+        bodies={name: _body(name) for name in CASES},
         titles=dict.fromkeys(CASES, f"{CANARY}title"),
         tags={name: [f"{CANARY}tag"] for name in CASES},
         answers=lambda name, repetition: f"{CANARY}answer",
@@ -191,6 +196,7 @@ def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:
         "group": f"{CANARY}group",
     }
     revision = Execution.objects.filter(experiment=experiment).order_by("position")[0].revision
+    dataset_actions.add_erratum(access=access, revision=revision, points=[f"{CANARY}point"], reason=f"{CANARY}reason")
     dataset_actions.revise_case(
         access=access,
         dataset=dataset,
