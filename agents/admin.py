@@ -26,7 +26,8 @@ from agents.models import (
     Snapshot,
     Subject,
 )
-from teams.admin import AnyAdmin, AnyForm, ReadOnly, operator_of, said_on_the_form
+from teams.admin import AnyAdmin, AnyForm, Named, ReadOnly, operator_of, said_on_the_form
+from teams.form_fields import JsonObject, JsonValue
 from teams.refusals import Refusal
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ class Releases(ReadOnly):
     list_select_related = ("agent", "route_revision__route")
 
 
-class BuiltInAsset(AnyForm):
+class BuiltInAsset(Named):
     """An asset of the product, or another version of one: the kind and name of one that is there."""
 
-    body = forms.JSONField(help_text="The part of a definition that the kind says; a text stands in quotes.")
+    body = JsonValue("Body", required=True, help_text="The part of a definition that the kind says; a text in quotes.")
 
     class Meta:
         model = Asset
@@ -128,10 +129,17 @@ class AssetVersions(ReadOnly):
     list_select_related = ("asset",)
 
 
+class ProviderForm(Named):
+    class Meta:
+        model = Provider
+        fields = ("key", "name", "kind")
+
+
 @admin.register(Provider)
 class Providers(AnyAdmin):
     """Who serves models. Routes name them for ever, so that none is deleted and its protocol stays."""
 
+    form = ProviderForm
     list_display = ("name", "key", "kind")
     search_fields = ("name", "key")
 
@@ -142,10 +150,17 @@ class Providers(AnyAdmin):
         return False
 
 
+class RouteForm(Named):
+    class Meta:
+        model = ModelRoute
+        fields = ("key", "name")
+
+
 @admin.register(ModelRoute)
 class ModelRoutes(AnyAdmin):
     """Named ways to models. What a route means stands in its revisions; one of them may be active."""
 
+    form = RouteForm
     list_display = ("name", "key", "active", "archived_at")
     list_select_related = ("active__route",)
     search_fields = ("name", "key")
@@ -168,6 +183,10 @@ class ModelRoutes(AnyAdmin):
 class RevisionForm(AnyForm):
     """A revision is written once. Prices are millionths of the currency per million tokens."""
 
+    capabilities = JsonObject(
+        "Capabilities", help_text='{"tools": true, "structured_output": true, "context_tokens": 128000}; empty is none.'
+    )
+
     class Meta:
         model = ModelRouteRevision
         fields = ("route", *actions.RouteFields.__slots__)
@@ -175,8 +194,7 @@ class RevisionForm(AnyForm):
             "model_id": "As the provider names it.",
             "profile": "Another way in which the provider runs the same model, if there is one.",
             "base_url": "https, a public host. On a machine of one's own also http://127.0.0.1:8080/v1.",
-            "capabilities": '{"tools": true, "structured_output": true, "context_tokens": 128000}',
-            "secret_ref": "Where the secret stands: env:NAME or file:/path. Never the secret itself.",
+            "secret_ref": "env:EVENHAND_KEY_NAME or file:/run/secrets/name. Never the secret itself.",
             "input_micros": "Millionths per million tokens. Empty is unknown, 0 is free.",
             "call_fee_micros": "Millionths per call. Empty is unknown, 0 is free.",
         }
@@ -233,10 +251,10 @@ class ModelRouteRevisions(AnyAdmin):
         messages.success(request, "Activated. Snapshots that exist keep what they were made with.")
 
 
-class BuiltInConfiguration(AnyForm):
+class BuiltInConfiguration(Named):
     """A configuration of the product, or another revision of the one that has the same name."""
 
-    body = forms.JSONField(help_text='{"root": "lead", "slots": ["main"], "roles": […], "delegation": []}')
+    body = JsonObject("Body", required=True, help_text='{"root": "lead", "slots": ["main"], "roles": […]}')
 
     class Meta:
         model = Configuration
@@ -295,10 +313,17 @@ class ConfigurationRevisions(ReadOnly):
     list_select_related = ("configuration",)
 
 
+class HarnessNames(Named):
+    class Meta:
+        model = Harness
+        fields = ("key", "name")
+
+
 @admin.register(Harness)
 class Harnesses(AnyAdmin):
     """External programs that run agents. What one is stands in its revisions; one of them may be active."""
 
+    form = HarnessNames
     list_display = ("name", "key", "active")
     list_select_related = ("active__harness",)
     fields = ("key", "name", "active")

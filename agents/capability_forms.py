@@ -10,7 +10,7 @@ from django import forms
 from agents.capability_sets import MOST_ROLES
 from agents.forms import route_label
 from agents.models import Agent, ModelRoute
-from teams.form_fields import Lines, kept_line_ends, typed_rows
+from teams.form_fields import Lines, kept_line_ends, typed_rows, whole_rows
 from teams.refusals import Refusal
 
 ROW: Final = ("role", "agent", "instructions", "slot", "route")
@@ -75,6 +75,8 @@ class ConfigurationForms:
         self._build(given, initial, roles if given is None else None)
 
     def _build(self, given: Mapping[str, Any] | None, initial: Mapping[str, Any], roles: Any) -> None:
+        if given is not None:
+            whole_rows(given, "roles")
         self.form = ConfigurationForm(given, initial=dict(initial), named=self.named)
         self.roles: Any = Roles(given, initial=roles, prefix="roles", form_kwargs=self._rows)
 
@@ -120,5 +122,6 @@ class ConfigurationForms:
 
     def more_rows(self, given: Mapping[str, Any]) -> None:
         """The same entries with one more row, nothing judged."""
+        whole_rows(given, "roles")
         data = dict(given.items())
         self._build(None, data, typed_rows(data, "roles", ROW, ROW))

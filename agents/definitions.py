@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from jsonschema import Draft202012Validator, SchemaError
 
 from analysis.strict_json import canonical
 from teams.given import json_object, storable
+from teams.given import name as given_name
 from teams.refusals import Refusal
 
 PARTS: Final = ("instructions", "route", "tools", "connectors", "context", "settings")
@@ -116,33 +118,65 @@ def schema_of_object(given: Any, place: str) -> None:
     except SchemaError as error:
         where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
         raise Refusal("invalid_field", "This is no valid JSON schema.", place=f"{place}{where}"[:200]) from None
-    for reference in _references(given):
-        if not reference.startswith("#"):
-            raise Refusal("invalid_field", "A schema refers only to itself.", place=place)
+    _refers_to_itself(given, place)
 
 
-def _references(value: Any) -> list[str]:
+FOREIGN: Final = ("$id", "$recursiveRef", "$recursiveAnchor", "$dynamicRef", "$dynamicAnchor", "$vocabulary")
+"""Keywords that make a schema reach beyond what stands in it, or mean another dialect."""
+DATA: Final = ("default", "const", "enum", "examples")
+"""Keywords whose values are data: what looks like a reference there is none."""
+DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+def _refers_to_itself(schema: Mapping[str, Any], place: str) -> None:
+    """Refuse references to elsewhere or to nothing, and other dialects."""
+    for found in _schemas(schema):
+        if any(name in found for name in FOREIGN) or found.get("$schema", DIALECT).rstrip("#") != DIALECT:
+            raise Refusal("invalid_field", "A schema stands alone, in the dialect of 2020-12.", place=place)
+        reference = found.get("$ref")
+        if isinstance(reference, str) and not _is_there(schema, reference):
+            raise Refusal("invalid_field", "A schema refers to what stands in it: #/$defs/name.", place=place)
+
+
+def _schemas(value: Any) -> Iterator[Mapping[str, Any]]:
+    """The schema and everything inside it, but the data that it holds."""
     if isinstance(value, Mapping):
-        here = [str(value[name]) for name in ("$ref", "$dynamicRef") if isinstance(value.get(name), str)]
-        return here + [found for inner in value.values() for found in _references(inner)]
-    if isinstance(value, list):
-        return [found for inner in value for found in _references(inner)]
-    return []
+        yield value
+        for name, inner in value.items():
+            if name not in DATA:
+                yield from _schemas(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _schemas(inner)
+
+
+def _is_there(schema: Any, reference: str) -> bool:
+    """Whether a reference names something inside the schema, by a pointer."""
+    if reference != "#" and not reference.startswith("#/"):
+        return False
+    found = schema
+    for step in reference[1:].split("/")[1:]:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        elif isinstance(found, Mapping) and name in found:
+            found = found[name]
+        else:
+            return False
+    return isinstance(found, Mapping | bool)
 
 
 def _connector(given: Mapping[str, Any], place: str) -> dict[str, Any]:
     _fields(given, place, "connector", "mode")
     mode = given.get("mode")
-    if mode not in MODES:
+    if not isinstance(mode, str) or mode not in MODES:
         raise Refusal("invalid_field", f"mode is one of {', '.join(MODES)}.", place=f"{place}.mode")
     return {"connector": _text(given.get("connector", ""), f"{place}.connector", 36), "mode": mode}
 
 
 def _context(given: Mapping[str, Any], place: str) -> dict[str, Any]:
     _fields(given, place, "name", "text")
-    name = given.get("name")
-    if not isinstance(name, str) or not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
-        raise Refusal("invalid_field", f"A name of 1 to {LONGEST_NAME} characters.", place=f"{place}.name")
+    name = given_name(given.get("name"), "the text", f"{place}.name", LONGEST_NAME)
     text = _text(given.get("text", ""), f"{place}.text", LONGEST_TEXT)
     if not text.strip():
         raise Refusal("invalid_field", "Context says something.", place=f"{place}.text")
@@ -178,10 +212,10 @@ def _settings(given: Any) -> dict[str, Any]:
             what = "number" if kind is float else "whole number"
             raise Refusal("invalid_field", f"A {what} from {low:,} to {high:,}.", place=f"settings.{name}")
         found[name] = kind(value)
-    stop = given.get("stop")
+    stop = given.get("stop", [])
+    if not isinstance(stop, list) or len(stop) > 4 or not all(isinstance(one, str) and one for one in stop):
+        raise Refusal("invalid_field", "At most four texts.", place="settings.stop")
     if stop:
-        if not isinstance(stop, list) or len(stop) > 4 or not all(isinstance(one, str) and one for one in stop):
-            raise Refusal("invalid_field", "At most four texts.", place="settings.stop")
         found["stop"] = [_text(one, "settings.stop", 100) for one in stop]
     if given.get("output_schema") is not None:
         schema_of_object(given["output_schema"], "settings.output_schema")
@@ -207,6 +241,10 @@ def digest(what: str, value: Any) -> str:
 
 
 def digests(body: Mapping[str, Any]) -> dict[str, str]:
-    """One hash per dimension, and one over the whole."""
+    """One hash per dimension, and one over the whole.
+
+    Of the route the number of its revision is left out: one that changes prices alone changes no answer.
+    """
+    route = {name: value for name, value in body["route"].items() if name != "revision"}
     found = {f"{name}_sha256": digest(name, body[part]) for name, part in DIMENSIONS.items()}
-    return {"definition_sha256": digest("definition", dict(body)), **found}
+    return {"definition_sha256": digest("definition", {**body, "route": route}), **found}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from django import forms
 from agents import definitions
 from agents.definitions import MODES, NUMBERS
 from agents.models import Connector, ModelRoute
-from teams.form_fields import JsonObject, Lines, kept_line_ends, typed_rows
+from teams.form_fields import JsonObject, Lines, kept_line_ends, typed_rows, whole_rows
 from teams.models import Role
 from teams.refusals import Refusal
 
@@ -74,7 +75,7 @@ class DefinitionForm(forms.Form):
     seed = forms.IntegerField(label="Seed", required=False)
     max_tool_rounds = forms.IntegerField(label="Most rounds of tools", required=False)
     timeout_seconds = forms.IntegerField(label="Timeout in seconds", required=False)
-    stop = Lines("Stop at", rows=2, help_text="At most four texts, one in a line.")
+    stop = Lines("Stop at", rows=2, help_text="At most four texts, one in a line; \\n is a line break inside one.")
     output_schema = JsonObject("Shape of the answer", help_text="A JSON schema of an object; empty for free text.")
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
@@ -95,7 +96,7 @@ class DefinitionForm(forms.Form):
 
 class ToolForm(forms.Form):
     name = forms.CharField(label="Tool", required=False, max_length=64)
-    description = forms.CharField(label="What it does", required=False, max_length=definitions.LONGEST_DESCRIPTION)
+    description = Lines("What it does", rows=2)
     parameters = JsonObject("Parameters", help_text="A JSON schema of an object.")
 
 
@@ -103,10 +104,12 @@ class ConnectorForm(forms.Form):
     connector = forms.ChoiceField(label="Connector", required=False)
     mode = forms.ChoiceField(label="Mode", choices=list(MODES.items()), required=False, initial="read")
 
-    def __init__(self, *args: Any, connectors: Sequence[Connector], kept: Sequence[str], **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str], **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         choices = [("", "None"), *((str(one.pk), one.name) for one in connectors)]
-        choices += [(one, "(unavailable)") for one in kept if one not in dict(choices)]
+        choices += [(one, f"{names.get(one, '')} (unavailable)".strip()) for one in kept if one not in dict(choices)]
         self.fields["connector"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -138,14 +141,15 @@ class DefinitionForms:
         revision: int,
         routes: Iterable[ModelRoute],
         connectors: Sequence[Connector],
+        names: Mapping[str, str],
     ) -> None:
-        self._body, self._routes, self._connectors = body, list(routes), connectors
+        self._body, self._routes, self._connectors, self._names = body, list(routes), connectors, names
         settings = dict(body["settings"])
         initial = {
             **settings,
             "instructions": body["instructions"],
             "route": body["route"],
-            "stop": "\n".join(settings.get("stop", [])),
+            "stop": "\n".join(_escaped(one) for one in settings.get("stop", [])),
             "output_schema": _pretty(settings.get("output_schema")),
             "revision": revision,
         }
@@ -158,6 +162,7 @@ class DefinitionForms:
 
     def _build(self, given: Mapping[str, Any] | None, initial: Mapping[str, Any], rows: Mapping[str, Any]) -> None:
         if given is not None:
+            whole_rows(given, *ROWS)
             rows = dict.fromkeys(ROWS)  # a bound row that equals an initial one would count as untouched
         self.form = DefinitionForm(given, initial=dict(initial), routes=self._routes)
         self.tools: Any = Tools(given, initial=rows["tools"], prefix="tools")
@@ -168,6 +173,7 @@ class DefinitionForms:
             form_kwargs={
                 "connectors": self._connectors,
                 "kept": [one["connector"] for one in self._body["connectors"]],
+                "names": self._names,
             },
         )
         self.context: Any = Context(given, initial=rows["context"], prefix="context")
@@ -180,18 +186,19 @@ class DefinitionForms:
         """What was written, as it goes to `definitions.checked`. Unchanged texts keep their own line ends."""
         given = self.form.cleaned_data
         settings: dict[str, Any] = {name: given[name] for name in NUMBERS if given[name] is not None}
-        if stop := [line for line in given["stop"].split("\n") if line]:
+        if stop := [_plain(line) for line in given["stop"].split("\n") if line]:
             settings["stop"] = stop
         if given["output_schema"]:
             settings["output_schema"] = given["output_schema"]
         texts = [one["text"] for one in self._body["context"]]
+        said = [one["description"] for one in self._body["tools"]]
         return {
             "instructions": kept_line_ends(given["instructions"], [self._body["instructions"]]),
             "route": given["route"],
             "tools": [
                 {
                     "name": one["name"],
-                    "description": one["description"],
+                    "description": kept_line_ends(one["description"], said),
                     "parameters": one["parameters"] or EMPTY_SCHEMA,
                 }
                 for one in self._said("tools")
@@ -234,10 +241,22 @@ class DefinitionForms:
 
     def more_rows(self, which: str, given: Mapping[str, Any]) -> None:
         """The same entries with one more row, nothing judged."""
+        whole_rows(given, *ROWS)
         data = dict(given.items())
         rows = {name: typed_rows(data, name, fields, fields) for name, fields in ROWS.items()}
         self._build(None, data, rows)
         getattr(self, which).extra = 1
+
+
+def _escaped(text: str) -> str:
+    """A text in one line."""
+    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+
+
+def _plain(line: str) -> str:
+    """The text that `_escaped` wrote; a backslash before anything else is itself."""
+    found = {"\\\\": "\\", "\\n": "\n", "\\r": "\r"}
+    return re.sub(r"\\[\\nr]", lambda match: found[match[0]], line)
 
 
 def _pretty(value: Mapping[str, Any] | None) -> str:

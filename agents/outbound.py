@@ -7,6 +7,7 @@ name may come to point elsewhere.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,6 +16,22 @@ from teams.refusals import Refusal
 
 LONGEST: Final = 500
 PORTS: Final = (None, 443, 8443)
+LABEL: Final = "(?!-)[a-z0-9-]{1,63}(?<!-)"
+HOST: Final = re.compile(rf"(?=.{{1,253}}\Z)({LABEL}\.)+(?![0-9]+\Z){LABEL}")
+"""Names of two labels or more, the last of which is no number."""
+INSIDE: Final = (
+    ".localhost",
+    ".local",
+    ".internal",
+    ".svc",
+    ".lan",
+    ".intranet",
+    ".corp",
+    ".home",
+    ".arpa",
+    ".private",
+)
+""".svc and .corp are not registered to anybody, and mean something inside a network."""
 
 
 def checked_url(text: str, *, place: str, loopback: bool) -> str:
@@ -33,17 +50,17 @@ def checked_url(text: str, *, place: str, loopback: bool) -> str:
     host = (parts.hostname or "").rstrip(".")
     if parts.username is not None or parts.password is not None or "@" in parts.netloc:
         raise Refusal("invalid_field", "Write the address without a user name.", place=place)
-    if parts.query or parts.fragment:
+    if "?" in text or "#" in text:
         raise Refusal("invalid_field", "Write the address without query and fragment.", place=place)
-    if not host:
+    if not host or parts.netloc.endswith(":") or "%" in parts.path or "/.." in parts.path or "//" in parts.path:
         raise Refusal("invalid_field", allowed, place=place)
     if loopback and is_loopback(host):
-        if parts.scheme not in ("http", "https") or (port is not None and port < 1024):
+        if parts.scheme not in ("http", "https") or port is None or port < 1024:
             raise Refusal("invalid_field", "On this machine: http, and a port from 1024 on.", place=place)
         return text.rstrip("/")
     if parts.scheme != "https" or port not in PORTS:
         raise Refusal("invalid_field", f"{allowed} Ports are 443 and 8443.", place=place)
-    if literal(host) is not None or "." not in host or host.endswith((".localhost", ".local", ".internal")):
+    if literal(host) is not None or not HOST.fullmatch(host) or host.endswith(INSIDE):
         raise Refusal("invalid_field", "A host is named, and not inside this network.", place=place)
     return text.rstrip("/")
 

@@ -64,13 +64,14 @@ class AgentRow(serializers.Serializer[Any]):
     deployed_snapshot = serializers.UUIDField(source="deployed_id", allow_null=True)
     deployed_number = serializers.IntegerField(allow_null=True)
     draft_revision = serializers.IntegerField()
-    draft_differs = serializers.SerializerMethodField(help_text="From what is in use.")
+    draft_differs = serializers.SerializerMethodField(help_text="Whether publishing it would make another snapshot.")
     created_at = serializers.DateTimeField()
     archived_at = serializers.DateTimeField(allow_null=True)
     revision = serializers.IntegerField()
 
     def get_draft_differs(self, row: Any) -> bool:
-        return row.deployed_id is None or row.draft_sha256 != row.deployed_draft
+        route_changed = row.active_route is not None and row.active_route != row.deployed_route
+        return row.deployed_id is None or row.draft_sha256 != row.deployed_draft or route_changed
 
 
 class NewAgent(StrictSerializer):

@@ -183,7 +183,11 @@ def _validators(validators: Any, points: Collection[str]) -> None:
         if not isinstance(name, str) or not 1 <= len(name) <= 120 or name in names:
             raise Refusal("invalid_field", "A name of 1 to 120 characters, once.", place=f"{place}.name")
         names.add(name)
-        if not isinstance(decides, list) or not decides or not all(point in points for point in decides):
+        if (
+            not isinstance(decides, list)
+            or not decides
+            or not all(isinstance(point, str) and point in points for point in decides)
+        ):
             raise Refusal("invalid_field", "Name points of the case by their ids.", place=f"{place}.points")
 
 

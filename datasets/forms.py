@@ -11,7 +11,7 @@ from django import forms
 from datasets import filters
 from datasets.bodies import ROLES, Case
 from datasets.models import ItemContent
-from teams.form_fields import JsonObject, Lines, kept_line_ends, typed_rows
+from teams.form_fields import JsonObject, Lines, kept_line_ends, typed_rows, whole_rows
 from teams.refusals import Refusal
 
 ONE, CONVERSATION = "input", "turns"
@@ -86,6 +86,7 @@ class CaseForms:
         initial, turns, points = _initial(content)
         initial["seen"] = seen
         if given is not None:  # a bound row that equals an initial one would count as untouched
+            whole_rows(given, "turns", "points")
             turns, points = [], []
         self.form = CaseForm(given, initial=initial, adding=self.adding)
         self.turns: Any = Turns(given, initial=turns, prefix="turns")
@@ -146,6 +147,7 @@ class CaseForms:
 
     def more_rows(self, which: str, given: Mapping[str, Any]) -> None:
         """The same entries with one more row of turns or points, nothing judged."""
+        whole_rows(given, "turns", "points")
         data = dict(given.items())
         self.form = CaseForm(initial=data, adding=self.adding)
         turns = typed_rows(data, "turns", ("role", "content"), ("content",))
@@ -279,6 +281,7 @@ class SliceForms:
         self.form = SliceForm(given, initial=first, versions=versions, named=named)
         rows = list((filter_ or {}).get("conditions", []))
         if given is not None:
+            whole_rows(given, "conditions")
             rows = []  # a bound row that equals an initial one would count as untouched
             given = _one_more(given) if "count" in given else given
         self.conditions: Any = Conditions(given, initial=rows, prefix="conditions")

@@ -28,6 +28,7 @@ from runs.models import TrustTier
 from teams import audit, receipts
 from teams.access import Access
 from teams.bulk import lock
+from teams.given import readable
 from teams.permissions import IMPORT_RIGHTS
 from teams.records import Availability, new_id
 from teams.refusals import Refusal, from_file
@@ -130,7 +131,7 @@ def create(
 
 def _dataset_name(name: str) -> str:
     name = " ".join(name.split())
-    if len(name) > 120 or not name.isprintable():
+    if len(name) > 120 or not readable(name):
         raise Refusal("dataset_name_invalid", place="dataset")
     return name
 
@@ -152,7 +153,7 @@ def _labels(labels: Any) -> dict[str, str]:
 
 def _label(label: Any, place: str) -> str:
     text = " ".join(label.split()) if isinstance(label, str) else ""
-    if not 1 <= len(text) <= LABEL or not text.isprintable():
+    if not 1 <= len(text) <= LABEL or not readable(text):
         raise Refusal("import_label_invalid", f"A label has 1 to {LABEL} printable characters.", place=place)
     return text
 
@@ -303,7 +304,7 @@ def save_mapping(*, access: Access, name: str, body: Any) -> SavedMapping:
     """Keep a mapping under a name of the team's own; a taken name is refused."""
     access.require(*IMPORT_RIGHTS)
     name = " ".join(name.split())
-    if not 1 <= len(name) <= 80 or not name.isprintable():
+    if not 1 <= len(name) <= 80 or not readable(name):
         raise Refusal("invalid_field", "Name the mapping with 1 to 80 characters.", place="name")
     if name in mappings.builtin_names():
         raise Refusal("name_taken", "A built-in mapping has this name.", place="name")

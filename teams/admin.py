@@ -7,27 +7,63 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
 from teams import actions, audit, mail
+from teams.given import name as given_name
 from teams.models import ApiToken, AuditEvent, Invitation, Membership, Role, Team, User
 from teams.queries import token_state
 from teams.refusals import Refusal
 
 if TYPE_CHECKING:
-    AnyAdmin = admin.ModelAdmin[Any]
+    _AnyAdmin = admin.ModelAdmin[Any]
     AnyForm = forms.ModelForm[Any]
     AnyUserAdmin = UserAdmin[User]
 else:  # none of them takes a parameter at run time
-    AnyAdmin = admin.ModelAdmin
+    _AnyAdmin = admin.ModelAdmin
     AnyForm = forms.ModelForm
     AnyUserAdmin = UserAdmin
 
 admin.site.unregister(Group)  # groups are derived from roles; a hand-made one would grant rights past the audit log
+
+
+class AnyAdmin(_AnyAdmin):
+    """What every table of the operators' site shares."""
+
+    def response_action(self, request: HttpRequest, queryset: Any, *args: Any, **kwargs: Any) -> HttpResponse | None:
+        """An action on rows that are there; ids that are none select nothing."""
+        wanted = request.POST.getlist(ACTION_CHECKBOX_NAME)
+        try:
+            there = queryset.filter(pk__in=wanted).count()
+        except (ValidationError, ValueError):
+            there = 0
+        if wanted and not there:
+            self.message_user(request, "None of the selected rows is there.", messages.ERROR)
+            return HttpResponseRedirect(request.path)
+        answer: HttpResponse | None = super().response_action(request, queryset, *args, **kwargs)
+        return answer
+
+
+class Named(AnyForm):
+    """A form whose name and key a person can read."""
+
+    def clean_name(self) -> str:
+        try:
+            return given_name(self.cleaned_data["name"], "it")
+        except Refusal as refusal:
+            raise forms.ValidationError(refusal.message) from None
+
+    def clean_key(self) -> str:
+        key: str = self.cleaned_data["key"]
+        if key != key.lower():
+            raise forms.ValidationError("Write keys in small letters.")
+        return key
 
 
 class ReadOnly(AnyAdmin):

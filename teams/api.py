@@ -28,6 +28,10 @@ MAX_PAGE = 200
 DEFAULT_PAGE = 50
 
 
+LIMITS = strict_json.JsonLimits(field_bytes=2 * 1024 * 1024)
+"""A text may fill the body: actions say how many characters it may have, whatever the script."""
+
+
 class StrictJSONParser(BaseParser):
     """JSON by the one strict reader: no duplicate keys, NaN, NUL, lone surrogates, abysses or floods."""
 
@@ -39,7 +43,7 @@ class StrictJSONParser(BaseParser):
         if len(body) > limit:
             raise Refusal("body_too_large", f"A JSON body may have {limit} bytes.")
         try:
-            return strict_json.loads(body)
+            return strict_json.loads(body, limits=LIMITS)
         except Refused as refused:
             raise Refusal("malformed_request", refused.message, place=refused.place, reason=refused.code) from None
 
@@ -182,7 +186,8 @@ def known_parameters(request: Request, *names: str) -> None:
     """Refuse query parameters that are not documented, or given twice."""
     for name, values in request.query_params.lists():
         if name not in names:
-            raise Refusal("unknown_field", f"The documented parameters are {', '.join(names)}.", place=name[:60])
+            allowed = f"The documented parameters are {', '.join(names)}." if names else "It takes no parameters."
+            raise Refusal("unknown_field", allowed, place=name[:60])
         if len(values) > 1:
             raise Refusal("invalid_field", "Give this parameter once.", place=name)
     no_nul(request.query_params)

@@ -98,7 +98,8 @@ def expected(request: Request) -> str:
     """What the caller saw, from `If-Match`; without it nobody edits."""
     given = request.headers.get("If-Match", "").removeprefix("W/")
     if len(given) < 3 or given[0] != '"' or given[-1] != '"':
-        raise Refusal("revision_missing", place="If-Match")
+        message = "If-Match holds one ETag as it was read, with its quotes." if given else ""
+        raise Refusal("revision_missing", message, place="If-Match")
     return given[1:-1]
 
 

@@ -9,6 +9,7 @@ from django import forms
 
 from analysis import strict_json
 from analysis.refusals import Refused
+from teams.refusals import Refusal
 
 MOST_ROWS = 200
 
@@ -63,6 +64,16 @@ def kept_line_ends(text: str, originals: Iterable[str]) -> str:
         if original.replace("\r\n", "\n").replace("\r", "\n") == text:
             return original
     return text
+
+
+def whole_rows(data: Mapping[str, Any], *prefixes: str) -> None:
+    """Refuse a form whose rows are not the ones that it counts: none may be dropped without a word."""
+    for prefix in prefixes:
+        total = str(data.get(f"{prefix}-TOTAL_FORMS", ""))
+        count = int(total) if total.isascii() and total.isdecimal() and len(total) < 6 else -1
+        there = [key.split("-")[1] for key in data if key.startswith(f"{prefix}-") and key.count("-") >= 2]
+        if count < 0 or any(at.isdecimal() and int(at) >= count for at in there):
+            raise Refusal("malformed_request", "The form came without all of its rows; open the page again.")
 
 
 def typed_rows(data: Mapping[str, Any], prefix: str, names: Sequence[str], says: Sequence[str]) -> list[dict[str, Any]]:

@@ -21,10 +21,19 @@ def line(text: Any, place: str, longest: int) -> str:
     return found
 
 
+JOINERS: Final = "\u200c\u200d"
+"""Invisible, and needed: Persian and other scripts join letters by them, and so do composed emoji."""
+
+
+def readable(text: str) -> bool:
+    """Whether a person can read all of it: printable characters, and joiners between them."""
+    return text.strip(JOINERS) == text and all(one.isprintable() or one in JOINERS for one in text)
+
+
 def name(text: Any, what: str, place: str = "name", longest: int = 120) -> str:
     """A name: 1 to `longest` printable characters, its white space folded."""
     found = " ".join(text.split()) if isinstance(text, str) else ""
-    if not 1 <= len(found) <= longest or not found.isprintable():
+    if not 1 <= len(found) <= longest or not readable(found):
         raise Refusal("invalid_field", f"Name {what} with 1 to {longest} printable characters.", place=place)
     return found
 
@@ -50,8 +59,9 @@ def _walk(value: Any, place: str, depth: int) -> None:
         if not storable(value):
             raise Refusal("invalid_field", "A text holds no NUL and no half of a surrogate pair.", place=place)
     elif isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):
-            raise Refusal("invalid_field", "Numbers are finite.", place=place)
+        # beyond that the database gives back a whole number of many digits, which is no longer the same JSON
+        if not abs(value) < 1e16:
+            raise Refusal("invalid_field", "Numbers are finite, and below 10 to the power of 16.", place=place)
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             _walk(key, place, depth + 1)

@@ -13,6 +13,7 @@ from agents.actions.drafts import resolvable
 from agents.models import Asset, AssetApproval, AssetContent, AssetKind, AssetVersion, ModelRoute
 from teams import audit
 from teams.access import Access
+from teams.bulk import lock
 from teams.given import name as given_name
 from teams.keeping import rename, seen, set_archived
 from teams.models import User
@@ -71,6 +72,7 @@ def create_asset(*, access: Access, kind: str, name: str, body: Any) -> AssetVer
 def create_built_in_asset(*, kind: str, name: str, body: Any, by: User | None) -> AssetVersion:
     """A new asset of the product, or another version of one, approved at once: operators answer for it."""
     part = checked_part(kind, body, access=None)
+    lock("built-in asset", kind, name.casefold())
     asset = Asset.objects.filter(team=None, kind=kind, name__iexact=" ".join(name.split())).first()
     version = _version(asset or _made(None, kind, name), part, by)
     AssetApproval.objects.get_or_create(version=version, defaults={"approved_by": by})
@@ -103,6 +105,8 @@ def approve_asset_version(*, access: Access, version: AssetVersion) -> AssetAppr
     """From now on releases may bind the version. Approving it again changes nothing."""
     access.require(*APPROVE)
     kept = own(access, version.asset)
+    if kept.archived_at is not None:
+        raise Refusal("asset_archived", f"The asset {kept.name} is archived.")
     approval, made = AssetApproval.objects.get_or_create(version=version, defaults={"approved_by": access.user})
     if made:
         audit.by("asset.approved", access, kept, number=version.number, sha256=version.sha256)
@@ -133,9 +137,13 @@ def restore_asset(*, access: Access, asset: Asset) -> Asset:
 
 def own(access: Access, asset: Asset) -> Asset:
     """The team's asset, ours to change until the transaction ends."""
+    not_built_in(asset)
+    return access.find(Asset.objects.select_for_update(no_key=True), pk=asset.pk)
+
+
+def not_built_in(asset: Asset) -> None:
     if asset.team_id is None:
         raise Refusal("asset_built_in", f"{asset.name} is built in.")
-    return access.find(Asset.objects.select_for_update(no_key=True), pk=asset.pk)
 
 
 def visible(access: Access) -> models.QuerySet[Asset]:

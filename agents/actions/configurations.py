@@ -23,6 +23,7 @@ from agents.models import (
 )
 from teams import audit
 from teams.access import Access
+from teams.bulk import lock
 from teams.given import name as given_name
 from teams.keeping import seen
 from teams.models import User
@@ -62,6 +63,7 @@ def save_built_in_configuration(*, name: str, body: Any, by: User | None) -> Con
     """A configuration of the product, or another revision of the one that has this name. It imports no agents."""
     said = capability_sets.checked(body)
     name = given_name(name, "the configuration")
+    lock("built-in configuration", _key(name))
     kept = Configuration.objects.filter(team=None, key=_key(name)).first()
     if kept is not None and kept.deleted_at is not None:
         raise Refusal("configuration_deleted", f"{kept.name} was deleted.")

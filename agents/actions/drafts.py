@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -26,7 +27,7 @@ def save_draft(*, access: Access, agent: Agent, definition: Any, revision: int) 
     not_archived(kept)
     draft = AgentDraft.objects.select_for_update(no_key=True).get(agent=kept)
     seen(draft.revision, revision, "The draft")
-    resolvable(access, body)
+    resolvable(access, body, kept=[one["connector"] for one in draft.body["connectors"]])
     return _saved(access, draft, body)
 
 
@@ -59,11 +60,15 @@ def _saved(access: Access, draft: AgentDraft, body: dict[str, Any]) -> AgentDraf
     return draft
 
 
-def resolvable(access: Access, body: dict[str, Any]) -> None:
-    """Refuse a draft that names a route or a connector that is not there."""
+def resolvable(access: Access, body: dict[str, Any], kept: Collection[str] | None = None) -> None:
+    """Refuse a draft that names a route or a connector that is not there.
+
+    Archived connectors are named no more, but those that are named already (`kept`; None: any) may stay.
+    """
     if body["route"] and not ModelRoute.objects.filter(key=body["route"], archived_at=None).exists():
         raise Refusal("invalid_field", "Choose one of the model routes.", place="route")
-    known = {str(pk) for pk in Connector.objects.filter(team=access.team).values_list("pk", flat=True)}
+    rows = Connector.objects.filter(team=access.team).values_list("pk", "archived_at")
+    known = {str(pk) for pk, archived in rows if archived is None or kept is None or str(pk) in kept}
     for at, one in enumerate(body["connectors"]):
         if one["connector"] not in known:
             raise Refusal("invalid_field", "Choose one of the team's connectors.", place=f"connectors[{at}].connector")

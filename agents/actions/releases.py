@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 from uuid import UUID
 
@@ -78,7 +78,8 @@ def bind_release(*, access: Access, release: Release, bindings: Mapping[str, UUI
     not_archived(kept.agent)
     if kept.state != ReleaseState.DRAFT:
         raise Refusal("release_not_a_draft", f"The release is {kept.state}.")
-    chosen = bound(access, bindings)
+    before = set(ReleaseBinding.objects.filter(release=kept).values_list("version", flat=True))
+    chosen = bound(access, bindings, before)
     ReleaseBinding.objects.filter(release=kept).delete()
     _bind(kept, chosen)
     kept.revision += 1
@@ -99,6 +100,9 @@ def move_release(*, access: Access, release: Release, to: str, revision: int) ->
         raise Refusal("release_transition_impossible", f"The release is {kept.state}. {offered}", place="to")
     if to == ReleaseState.APPROVED:
         not_archived(kept.agent)
+        archived = ReleaseBinding.objects.filter(release=kept, version__asset__archived_at__isnull=False).first()
+        if archived is not None:
+            raise Refusal("asset_archived", f"{archived.version.asset.name} is archived.")
         _approve(access, kept)
     if to == ReleaseState.ACTIVE:
         not_archived(kept.agent)
@@ -115,8 +119,11 @@ def move_release(*, access: Access, release: Release, to: str, revision: int) ->
     return step
 
 
-def bound(access: Access, bindings: Mapping[str, UUID]) -> dict[str, AssetVersion]:
-    """Each role's asset version, inside the team or built in, of the kind that the role expects."""
+def bound(access: Access, bindings: Mapping[str, UUID], kept: Collection[UUID] = ()) -> dict[str, AssetVersion]:
+    """Each role's asset version, inside the team or built in, of the kind that the role expects.
+
+    Versions of archived assets are bound no more, but those that a draft binds already (`kept`) may stay.
+    """
     found: dict[str, AssetVersion] = {}
     for role, version in bindings.items():
         if role not in AssetKind:
@@ -128,6 +135,8 @@ def bound(access: Access, bindings: Mapping[str, UUID]) -> dict[str, AssetVersio
         if chosen.asset.kind != role:
             message = f"{chosen.asset.name} is a {AssetKind(chosen.asset.kind).label.lower()}."
             raise Refusal("binding_kind_mismatch", message, place=f"bindings.{role}")
+        if chosen.asset.archived_at is not None and chosen.pk not in kept:
+            raise Refusal("asset_archived", f"{chosen.asset.name} is archived.", place=f"bindings.{role}")
         found[role] = chosen
     return found
 

@@ -15,11 +15,12 @@ from agents.definitions import digest
 from agents.models import AuthMode, ModelRoute, ModelRouteRevision, Provider, ProviderKind
 from agents.outbound import checked_url
 from teams import audit
-from teams.given import json_object, line
+from teams.given import json_object, line, readable
 from teams.models import User
 from teams.refusals import Refusal
 
-SECRET: Final = re.compile(r"env:[A-Z_][A-Z0-9_]{0,99}|file:/[\w./-]{1,250}")
+SECRET: Final = re.compile(r"env:EVENHAND_KEY_[A-Z0-9_]{1,80}|file:/run/secrets/[\w.-]{1,200}")
+"""Where secrets of models may stand; nothing else of the server's is ever read for a call."""
 MONEY: Final = ("input_micros", "cached_input_micros", "output_micros", "call_fee_micros")
 MOST_MICROS: Final = 10**15
 FLAGS: Final = ("tools", "structured_output", "images", "streaming")
@@ -47,7 +48,7 @@ class RouteFields:
 def checked_route(fields: RouteFields) -> RouteFields:
     """The fields tidied, or a refusal with the place of the fault."""
     model_id = line(fields.model_id, "model_id", 200)
-    if not model_id:
+    if not model_id or not readable(model_id) or not readable(fields.profile):
         raise Refusal("invalid_field", "Name the model as the provider does.", place="model_id")
     base_url = fields.base_url.strip()
     kind = fields.provider.kind
@@ -61,9 +62,11 @@ def checked_route(fields: RouteFields) -> RouteFields:
     if secret and (not SECRET.fullmatch(secret) or ".." in secret):
         raise Refusal(
             "invalid_field",
-            "Say where the secret stands, env:NAME or file:/path; never the secret itself.",
+            "Say where the secret stands, env:EVENHAND_KEY_NAME or file:/run/secrets/name; never the secret itself.",
             place="secret_ref",
         )
+    if fields.auth_mode == AuthMode.API_KEY and not secret and kind != ProviderKind.FIXTURE:
+        raise Refusal("invalid_field", "Calls that are paid by an API key need one.", place="secret_ref")
     if not re.fullmatch("[A-Z]{3}", fields.currency):
         raise Refusal("invalid_field", "A currency has three letters, such as USD.", place="currency")
     for name in MONEY:

@@ -29,6 +29,7 @@ register(
     {
         "route_inactive": Code(409, "Choose another model route, or ask an operator to activate this one."),
         "draft_unfinished": Code(409, "Give the draft instructions and a model route, then publish it."),
+        "variant_exists": Code(409, "Choose the snapshot that the message names."),
         "variant_same_model": Code(409, "A variant changes the model; choose another route."),
     }
 )
@@ -68,8 +69,12 @@ def make_variant(*, access: Access, base: Snapshot, route: ModelRoute) -> Snapsh
         raise Refusal("snapshot_unavailable", "The definition of the base snapshot was taken away.")
     chosen = active(route)
     if chosen.sha256 == base.route_revision.sha256:
-        raise Refusal("variant_same_model", f"{base} runs over this model route already.", place="route")
-    return _taken(access, kept, {**content.body, "route": route_facts(chosen)}, chosen, base=base)
+        raise Refusal("variant_same_model", f"{route.name} leads to the model that {base} runs over.", place="route")
+    made = _taken(access, kept, {**content.body, "route": route_facts(chosen)}, chosen, base=base)
+    if made.base_id != base.pk:
+        message = f"{made} is exactly this already; choose it."
+        raise Refusal("variant_exists", message, place="route", snapshot=str(made.pk))
+    return made
 
 
 def active(route: ModelRoute) -> ModelRouteRevision:

@@ -26,6 +26,7 @@ class ReleaseState(models.TextChoices):
 
 TRANSITIONS = (
     (ReleaseState.DRAFT, ReleaseState.APPROVED),
+    (ReleaseState.DRAFT, ReleaseState.RETIRED),
     (ReleaseState.APPROVED, ReleaseState.ACTIVE),
     (ReleaseState.APPROVED, ReleaseState.RETIRED),
     (ReleaseState.ACTIVE, ReleaseState.RETIRED),
@@ -51,7 +52,9 @@ class Release(Record):
             models.UniqueConstraint(Lower("name"), "agent", name="release_once"),
             models.UniqueConstraint(fields=["agent"], condition=Q(state="active"), name="one_active_release"),
             models.CheckConstraint(
-                condition=Q(state="draft", subject=None) | (~Q(state="draft") & Q(subject__isnull=False)),
+                condition=Q(state="draft", subject=None)
+                | Q(state="retired")
+                | (Q(state__in=["approved", "active"]) & Q(subject__isnull=False)),
                 name="release_has_a_subject_once_approved",
             ),
         ]

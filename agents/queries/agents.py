@@ -35,6 +35,8 @@ def agents_of(access: Access, *, archived: bool | None = False, search: str = ""
         deployed_number=Subquery(newest.values("snapshot__number")[:1]),
         deployed_model=Subquery(newest.values("snapshot__route_revision__model_id")[:1]),
         deployed_draft=Subquery(newest.values("snapshot__draft_sha256")[:1]),
+        deployed_route=Subquery(newest.values("snapshot__route_revision__sha256")[:1]),
+        active_route=Subquery(newest.values("snapshot__route_revision__route__active__sha256")[:1]),
         draft_sha256=F("agentdraft__sha256"),
         draft_revision=F("agentdraft__revision"),
         changed_at=F("agentdraft__saved_at"),

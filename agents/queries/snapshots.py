@@ -133,7 +133,7 @@ def snapshot_differences(before: Snapshot, after: Snapshot, *, content: bool) ->
         Difference(
             "route",
             LABELS["route"],
-            routes[0].sha256 == routes[1].sha256,
+            routes[0].sha256 == routes[1].sha256 and routes[0].route_id == routes[1].route_id,
             _model(routes[0]),
             _model(routes[1]),
             tuple(fields.get("route", ())),
@@ -153,7 +153,8 @@ def snapshot_differences(before: Snapshot, after: Snapshot, *, content: bool) ->
 
 
 def _model(route: ModelRouteRevision) -> str:
-    return f"{route.provider.name}, {route.model_id}"
+    profile = f", {route.profile}" if route.profile else ""
+    return f"{route.provider.name}, {route.model_id}{profile} ({route.route.name}, revision {route.number})"
 
 
 def definition_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[FieldDiff]]:
@@ -161,6 +162,9 @@ def definition_differences(before: Mapping[str, Any], after: Mapping[str, Any]) 
     found: dict[str, list[FieldDiff]] = {}
     for name, part in {"route": "route", **DIMENSIONS}.items():
         left, right = _fields(part, before.get(part)), _fields(part, after.get(part))
+        if isinstance(before.get(part), list) and list(left) != list(right) and set(left) == set(right):
+            sides = (diff(" > ".join(left), " > ".join(right)),)
+            found[name] = [FieldDiff("Order", told.before, told.after) for told in sides]
         for field in dict.fromkeys([*left, *right]):
             one, other = left.get(field, ""), right.get(field, "")
             if one != other:
@@ -174,7 +178,7 @@ def _fields(part: str, value: Any) -> dict[str, str]:
     if part == "instructions":
         return {"Instructions": value or ""}
     if part == "tools":
-        return {one["name"]: f"{one['description']}\n{_json(one['parameters'])}".strip() for one in value or []}
+        return {one["name"]: f"{one['description']}\n{_json(one['parameters'])}" for one in value or []}
     if part == "context":
         return {one["name"]: one["text"] for one in value or []}
     if part == "connectors":

@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 
 from agents import actions, queries
 from agents.actions.agents import EDIT, EDIT_CONTENT
-from agents.actions.assets import APPROVE, PARTS
+from agents.actions.assets import APPROVE, PARTS, not_built_in
 from agents.forms import NameForm
 from agents.governed_forms import AssetForm
 from agents.models import Asset, AssetKind, AssetVersion
@@ -74,6 +74,7 @@ def new_asset(request: TeamRequest) -> HttpResponse:
 def new_asset_version(request: TeamRequest, asset: UUID) -> HttpResponse:
     """Another version, starting from what the newest one says."""
     access, found = request.access, _asset(request, asset)
+    not_built_in(found)
     newest = queries.asset_versions(found)[0]
     form = AssetForm(
         request.POST if request.method == "POST" else None,
@@ -161,6 +162,7 @@ def approve_asset(request: TeamRequest, asset: UUID, number: int) -> HttpRespons
 @team_page(*EDIT, methods=READ_OR_POST)
 def rename_asset(request: TeamRequest, asset: UUID) -> HttpResponse:
     access, found = request.access, _asset(request, asset)
+    not_built_in(found)
     seen = {"name": found.name, "revision": found.revision}
     form = NameForm(request.POST if request.method == "POST" else None, initial=seen)
     if form.is_bound and form.is_valid():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -9,7 +10,8 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from agents import actions, queries
-from agents.actions.agents import EDIT_CONTENT
+from agents.actions.agents import EDIT_CONTENT, not_archived
+from agents.actions.snapshots import route_facts
 from agents.forms import ROWS, DefinitionForms
 from agents.models import Snapshot
 from agents.views.managing import agent_of
@@ -21,6 +23,8 @@ from teams.refusals import Refusal
 def draft(request: TeamRequest, agent: UUID) -> HttpResponse:
     """What the agent is told and given, to edit."""
     access, found = request.access, agent_of(request, agent)
+    if request.method != "POST":
+        not_archived(found)
     kept = queries.draft_of(found, content=True)
     wanted = request.POST.get("more_rows", "")
     wanted = wanted if wanted in ROWS else ""
@@ -31,6 +35,7 @@ def draft(request: TeamRequest, agent: UUID) -> HttpResponse:
         revision=kept.revision,
         routes=queries.routes(),
         connectors=list(queries.connectors_of(access)),
+        names=queries.names_of_connectors(access, (one["connector"] for one in kept.body["connectors"])),
     )
     if wanted:
         forms.more_rows(wanted, request.POST)
@@ -60,8 +65,7 @@ def changes(request: TeamRequest, agent: UUID) -> HttpResponse:
     before = queries.kept_definition(deployed.snapshot) if deployed else None
     parts = []
     if before is not None and before.body is not None:
-        body = {**before.body, "route": before.body["route"]["key"]}
-        told = queries.definition_differences(body, kept.body)
+        told = queries.definition_differences(before.body, {**kept.body, "route": _route(kept.body["route"])})
         parts = [(queries.label_of(name), fields) for name, fields in told.items()]
     context = {
         "section": "agents",
@@ -74,6 +78,12 @@ def changes(request: TeamRequest, agent: UUID) -> HttpResponse:
         "names": queries.names_of_connectors(request.access, (one["connector"] for one in kept.body["connectors"])),
     }
     return render(request, "agents/changes.html", context)
+
+
+def _route(key: str) -> Any:
+    """What a snapshot would keep of the draft's route; of one that is not active, its key alone."""
+    route = queries.route_by_key(key)
+    return route_facts(route.active) if route is not None and route.active is not None else key
 
 
 def _revision(request: TeamRequest) -> int:

@@ -11,6 +11,7 @@ from datasets.models import Dataset
 from teams import audit
 from teams.access import Access
 from teams.bulk import lock_soon
+from teams.given import readable
 from teams.keeping import rename, seen, set_archived
 from teams.permissions import Right
 from teams.refusals import Code, Refusal, register
@@ -101,7 +102,7 @@ def evidence_lock(access: Access) -> None:
 
 def _name(name: str, place: str) -> str:
     name = " ".join(name.split())
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+    if not 1 <= len(name) <= LONGEST_NAME or not readable(name):
         raise Refusal("dataset_name_invalid", place=place)
     return name
 

@@ -11,6 +11,7 @@ from django.db.models import F
 
 from teams import audit
 from teams.access import Access
+from teams.given import readable
 from teams.models import Invitation, Membership, Role, Team, TeamGroupPermission
 from teams.permissions import PRESETS, Right
 from teams.refusals import Refusal
@@ -58,7 +59,7 @@ def keep_a_manager(team: Team) -> None:
 
 def _checked(name: str, rights: Collection[str]) -> tuple[str, list[str]]:
     name = " ".join(name.split())
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable():
+    if not 1 <= len(name) <= LONGEST_NAME or not readable(name):
         raise Refusal("invalid_field", f"Name the role with 1 to {LONGEST_NAME} printable characters.", place="name")
     if name.casefold() in {one.casefold() for one in PRESETS}:
         raise Refusal("name_taken", f"{name} is a role of the product.", place="name")

@@ -100,7 +100,7 @@ def test_a_variant_changes_the_model_alone(cast, ana, here, published, routes):
     assert refused.value.code == "variant_same_model"
     same = ana.post(f"{address}variant", {"route": "fixture-large"})
     assert same.status_code == 422
-    assert "runs over this model route already" in words_of(same)
+    assert "leads to the model that" in words_of(same)
     draft, deployment = AgentDraft.objects.get(), AgentDeployment.objects.get()
     made = ana.post(f"{address}variant", {"route": "fixture-small"})
     variant = Snapshot.objects.get(base=published)
@@ -113,6 +113,11 @@ def test_a_variant_changes_the_model_alone(cast, ana, here, published, routes):
     assert (kept.revision, kept.body, AgentDeployment.objects.get()) == (draft.revision, draft.body, deployment)
     again = ana.post(f"{address}variant", {"route": "fixture-small"})
     assert again["Location"] == made["Location"]
+    back = ana.post(f"/t/{cast.team.slug}/agents/snapshots/{variant.pk}/variant", {"route": "fixture-large"})
+    assert back.status_code == 422 and "#1 is exactly this already" in words_of(back)
+    with pytest.raises(Refusal) as refused:
+        actions.make_variant(access=cast.access(cast.ana), base=variant, route=routes[0])
+    assert (refused.value.code, refused.value.extra["snapshot"]) == ("variant_exists", str(published.pk))
     told = words_of(ana.get(f"/t/{cast.team.slug}/agents/snapshots/{variant.pk}/?against={published.pk}"))
     assert "fixture:support-small" in told
     assert re.search(r"Model differs .* Instructions equal .* Tools equal .* Settings equal", told)
@@ -145,9 +150,10 @@ def test_a_form_keeps_every_word_and_tells_the_fault_beside_its_field(ana, here)
     more = ana.post(f"{here}draft", {**WRITTEN, "more_rows": "tools"})
     assert more.status_code == 200
     assert more.content.decode().count('name="tools-') >= 6
-    for rows in ("x", "9" * 30):
-        assert ana.post(f"{here}draft", {**WRITTEN, "tools-TOTAL_FORMS": rows}).status_code == 422
-        assert ana.post(f"{here}draft", {**WRITTEN, "tools-TOTAL_FORMS": rows, "more_rows": "tools"}).status_code == 200
+    for rows in ("x", "", "0", "1", "-1", "9" * 30):
+        for more in ({}, {"more_rows": "tools"}):
+            assert ana.post(f"{here}draft", {**WRITTEN, "tools-TOTAL_FORMS": rows, **more}).status_code == 400
+    assert "Enter a whole number" in words_of(ana.post(f"{here}draft", {**WRITTEN, "revision": "abc"}))
     assert AgentDraft.objects.get().revision == 1
 
 
@@ -281,6 +287,51 @@ def test_a_connector_is_read_by_the_roles_that_it_names(cast, ana, page_client):
     assert "at revision 2" in words_of(ana.post(made["Location"], readers))
     foreign = Role.objects.create(team=cast.other_team, name="Theirs", rights=[])
     assert ana.post(made["Location"], {"readers": [foreign.pk], "revision": "2"}).status_code == 422
+
+
+def test_an_archived_connector_is_named_no_more_and_stays_where_it_is(cast, published):
+    access, draft = cast.access(cast.ana), AgentDraft.objects.get()
+    kept, late = (actions.create_connector(access=access, name=name) for name in ("Kept", "Late"))
+    body = {**draft.body, "connectors": [{"connector": str(kept.pk), "mode": "read"}]}
+    agent = published.agent
+    actions.save_draft(access=access, agent=agent, definition=body, revision=2)
+    for connector in (kept, late):
+        actions.archive_connector(access=access, connector=connector)
+    body["instructions"] = "More."
+    assert actions.save_draft(access=access, agent=agent, definition=body, revision=3).revision == 4
+    body["connectors"] = [{"connector": str(late.pk), "mode": "read"}]
+    with pytest.raises(Refusal) as refused:
+        actions.save_draft(access=access, agent=agent, definition=body, revision=4)
+    assert refused.value.place == "connectors[0].connector"
+    assert actions.publish_draft(access=access, agent=agent, revision=4).snapshot.number == 2
+
+
+def test_the_review_page_tells_order_and_model(cast, ana, here, published, routes):
+    access, draft = cast.access(cast.ana), AgentDraft.objects.get()
+    tools = [*draft.body["tools"], {**draft.body["tools"][0], "name": "find_parcel"}]
+    actions.save_draft(access=access, agent=published.agent, definition={**draft.body, "tools": tools}, revision=2)
+    actions.publish_draft(access=access, agent=published.agent, revision=3)
+    turned = {**draft.body, "tools": tools[::-1]}
+    actions.save_draft(access=access, agent=published.agent, definition=turned, revision=3)
+    told = words_of(ana.get(f"{here}draft/changes"))
+    assert "Order" in told and "find_order" in told and "says what is in use" not in told
+    actions.save_draft(access=access, agent=published.agent, definition={**turned, "tools": tools}, revision=4)
+    assert "says what is in use" in words_of(ana.get(f"{here}draft/changes"))
+    route = ModelRoute.objects.get(key="fixture-large")
+    fields = actions.RouteFields(provider=route.active.provider, model_id="fixture:support-2", auth_mode="none")
+    actions.activate_route(revision=actions.add_route_revision(route=route, fields=fields, by=None), by=None)
+    told = words_of(ana.get(f"{here}draft/changes"))
+    assert "support-2" in told.replace(" ", "") and "says what is in use" not in told
+    assert "model route changed" in words_of(ana.get(f"/t/{cast.team.slug}/agents/"))
+
+
+def test_a_route_that_changed_its_price_alone_makes_no_other_snapshot(cast, ana, here, published, routes):
+    route = ModelRoute.objects.get(key="fixture-large")
+    before = route.active
+    fields = actions.RouteFields(provider=before.provider, model_id=before.model_id, auth_mode="none", input_micros=5)
+    actions.activate_route(revision=actions.add_route_revision(route=route, fields=fields, by=None), by=None)
+    ana.post(f"{here}publish", {"revision": "2"})
+    assert Snapshot.objects.count() == 1
 
 
 # limits

@@ -157,7 +157,10 @@ def test_only_the_steps_that_there_are_can_be_taken(access, agent, versions, bin
     states = [state.value for state in ReleaseState]
     ways = {"draft": [], "approved": ["approved"], "active": ["approved", "active"]}
     ways["retired"] = [*ways["approved"], "retired"]
-    allowed = {("draft", "approved"), ("approved", "active"), ("approved", "retired"), ("active", "retired")}
+    allowed = {
+        *{("draft", "approved"), ("draft", "retired"), ("approved", "active")},
+        *{("approved", "retired"), ("active", "retired")},
+    }
     for number, (state, way) in enumerate(ways.items()):
         for after in states:
             release = actions.create_release(access=access, agent=agent, name=f"{number} {after}", bindings=bindings)
@@ -232,6 +235,19 @@ def test_content_that_was_taken_away_stops_an_approval_and_says_so(
     )
     page = words_of(page_client(cast.ana).get(f"/t/{cast.team.slug}/agents/releases/{release.pk}/"))
     assert "was taken away" in page
+
+
+def test_an_archived_asset_is_bound_no_more(access, agent, versions, bindings):
+    approve(access, versions)
+    release = actions.create_release(access=access, agent=agent, name="1", bindings=bindings)
+    actions.archive_asset(access=access, asset=versions["toolset"].asset)
+    for attempt in (
+        lambda: actions.create_release(access=access, agent=agent, name="2", bindings=bindings),
+        lambda: actions.move_release(access=access, release=release, to="approved", revision=1),
+        lambda: actions.approve_asset_version(access=access, version=versions["toolset"]),
+    ):
+        assert code_of(attempt) == "asset_archived"
+    assert actions.bind_release(access=access, release=release, bindings=bindings, revision=1).revision == 2
 
 
 def test_built_in_assets_serve_every_team_and_are_the_operators(cast, access, agent, client):

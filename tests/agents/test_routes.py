@@ -19,6 +19,9 @@ REFUSED = [
     *("https://models.example.org/v1?key=1", "https://models.example.org/v1#a", "https://models.example.org\\@evil/"),
     *("https://localhost/v1", "https://localhost./v1", "https://db.internal/v1", "https://models/v1", "ftp://x.org/"),
     *("https://mödels.example.org/", "https://models.example.org/a b", "https://models.example.org:99999/", "x", ""),
+    *("https://a.example.org/?", "https://a.example.org/#", "http://127.0.0.1", "https://a.example.org:"),
+    *("https://.example.org", "https://a..b", "https://-.-", "https://1.2.3.4.5", "https://a.example.org/%0d"),
+    *("https://a.example.org/../x", "https://a.svc", "https://a.lan", "https://b.home.arpa", "https://a_b.example.org"),
     *("https://10.0.0.8/v1", "https://017700000001/", "file:///etc/passwd", "https:///v1", "https://printer.local/"),
 ]
 
@@ -51,7 +54,7 @@ def provider(db):
     return Provider.objects.create(key="acme", name="Acme", kind="openai")
 
 
-GOOD = {"model_id": "acme-1", "base_url": "https://models.example.org/v1", "secret_ref": "env:ACME_KEY"}
+GOOD = {"model_id": "acme-1", "base_url": "https://models.example.org/v1", "secret_ref": "env:EVENHAND_KEY_ACME"}
 
 
 @pytest.mark.parametrize(
@@ -62,6 +65,10 @@ GOOD = {"model_id": "acme-1", "base_url": "https://models.example.org/v1", "secr
         ({"base_url": "https://10.1.2.3/"}, "base_url"),
         ({"secret_ref": "sk-live-0123456789abcdef"}, "secret_ref"),
         ({"secret_ref": "file:/run/../etc/shadow"}, "secret_ref"),
+        ({"secret_ref": "file:/etc/shadow"}, "secret_ref"),
+        ({"secret_ref": "env:SECRET_KEY"}, "secret_ref"),
+        ({"secret_ref": ""}, "secret_ref"),
+        ({"model_id": "a\u202eb"}, "model_id"),
         ({"currency": "usd"}, "currency"),
         ({"input_micros": -1}, "input_micros"),
         ({"capabilities": {"tools": "yes"}}, "capabilities"),
@@ -83,7 +90,7 @@ def test_the_hash_covers_what_may_change_answers_and_not_what_they_cost(provider
         return actions.add_route_revision(route=route, fields=fields, by=None)
 
     first = made()
-    assert made(input_micros=2_000_000, secret_ref="env:OTHER", currency="EUR").sha256 == first.sha256
+    assert made(input_micros=2_000_000, secret_ref="env:EVENHAND_KEY_OTHER", currency="EUR").sha256 == first.sha256
     assert made(model_id="acme-2").sha256 != first.sha256
     assert made(capabilities={"tools": True}).sha256 != first.sha256
     assert made(base_url="https://eu.example.org/v1").sha256 != first.sha256
@@ -135,10 +142,42 @@ def test_members_meet_neither_address_nor_secret(cast, page_client, api_client, 
     ]
     for text in (page, *answers):
         assert "acme-1" in text
-        assert "hidden.example.org" not in text and "ACME_KEY" not in text
+        assert "hidden.example.org" not in text and "KEY_ACME" not in text
 
 
 @override_settings(EMBEDDED=False)
 def test_a_production_server_reaches_nothing_on_its_own_machine(provider):
     with pytest.raises(Refusal):
         actions.checked_route(actions.RouteFields(provider=provider, model_id="m", base_url="http://127.0.0.1:8080/v1"))
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, "9" * 6_000, '{"\\ud800": true}', '{"tools": true, "tools": false}', "{"]
+)
+def test_operators_json_is_read_as_strictly_as_anybodys(operators, provider, text):
+    route = ModelRoute.objects.create(key="acme", name="Acme one")
+    form = {"route": route.pk, "provider": provider.pk, "auth_mode": "api_key", "currency": "USD", **GOOD}
+    here = "/operators/agents/modelrouterevision/add/"
+    assert operators.post(here, {**form, "capabilities": text}).status_code == 200
+    asset = {"kind": "settings", "name": "Odd", "body": text}
+    assert operators.post("/operators/agents/asset/add/", asset).status_code == 200
+    assert not ModelRouteRevision.objects.exists()
+    assert operators.post(here, {**form, "capabilities": ""}).status_code == 302
+    assert ModelRouteRevision.objects.get().capabilities == {}
+
+
+@pytest.mark.parametrize("chosen", ["junk", "0198c0de-0000-7000-8000-000000000001"])
+def test_an_action_on_a_row_that_is_not_there_says_so(operators, chosen):
+    for table, action in (("modelrouterevision", "activate"), ("modelroute", "deactivate"), ("configuration", "end")):
+        sent = {"action": action, "_selected_action": [chosen]}
+        answer = operators.post(f"/operators/agents/{table}/", sent, follow=True)
+        text = answer.content.decode()
+        assert "None of the selected rows is there" in text and "ctivated." not in text
+
+
+def test_names_and_keys_of_operators_can_be_read(operators):
+    here = "/operators/agents/provider/add/"
+    for odd in ({"name": "a\u202eb"}, {"name": "\u200b"}, {"key": "Acme"}):
+        assert operators.post(here, {"key": "acme", "name": "Acme", "kind": "openai", **odd}).status_code == 200
+    assert not Provider.objects.exists()
+    assert operators.post(here, {"key": "acme", "name": "نام‌ها", "kind": "openai"}).status_code == 302

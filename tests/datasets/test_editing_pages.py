@@ -166,7 +166,6 @@ def test_an_edit_shows_its_difference_and_an_old_one_is_not_overwritten(cast, an
         ({"language": "no such tag"}, "A language is a tag"),
         ({"points-0-text": "x", "points-0-points": "-1"}, "greater than or equal to 0"),
         ({"kind": "turns"}, "Say what is asked"),
-        ({"turns-TOTAL_FORMS": "x"}, "ManagementForm"),
     ],
 )
 def test_a_fault_stands_beside_its_field_and_nothing_is_lost(cast, ana, here, changes, said):
@@ -289,3 +288,12 @@ def test_lists_ask_the_database_as_often_for_many_as_for_few(cast, ana, here, dj
         )
     with django_assert_max_num_queries(20):
         ana.get(f"{here}slices/")
+
+
+@pytest.mark.parametrize("total", ["x", "", "0", "-1", "9" * 30])
+def test_a_form_that_lost_rows_on_its_way_drops_none_without_a_word(cast, ana, here, total):
+    sent = {**WRITTEN, "points-TOTAL_FORMS": total, "points-0-text": "Asks", "points-0-points": "1"}
+    for more in ({}, {"more_rows": "points"}):
+        refused = ana.post(f"{here}cases/new", {**sent, **more})
+        assert refused.status_code == 400 and "without all of its rows" in words_of(refused)
+    assert not ItemRevision.objects.exists()
