@@ -71,6 +71,7 @@ def mailer(url: str) -> dict[str, Any]:
 EMBEDDED = os.environ.get("EVENHAND_EMBEDDED") == "1"
 VAR_DIR = Path(os.environ.get("EVENHAND_VAR", BASE_DIR / "var"))
 SECRET_KEY = required("SECRET_KEY")
+SECRET_KEY_FALLBACKS = os.environ.get("SECRET_KEY_FALLBACKS", "").split()
 DEBUG = False
 PUBLIC_URL = os.environ.get("PUBLIC_URL", "http://127.0.0.1:8000" if EMBEDDED else "")
 if not PUBLIC_URL:

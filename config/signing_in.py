@@ -17,11 +17,13 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse_lazy
 from django.views.generic import FormView
 
+from config import waiting
 from config.demo import demo_logins
 from config.middleware import request_id
 from teams import audit
 from teams.models import User
 from teams.refusals import Refusal
+from teams.second_factor import factor_of
 
 if TYPE_CHECKING:
     AnyFormView = FormView[PasswordResetForm]
@@ -91,6 +93,28 @@ def _ask_worker(user: User) -> None:
         log.warning("a password link was not made: the broker cannot be reached")
 
 
+def not_locked(request: HttpRequest, email: str) -> None:
+    """Refuse before anything is looked at while there were too many failures."""
+    keys = _keys(request, email)
+    counted = cache.get_many(keys.values())
+    if any(counted.get(key, 0) >= LIMITS[kind] for kind, key in keys.items()):
+        raise Refusal("sign_in_locked", "Too many attempts. Wait fifteen minutes.")
+
+
+def count_failure(request: HttpRequest, email: str) -> None:
+    """One more failure, of a password or of a code; the audit log tells the one that locks."""
+    counts = {kind: _count(key) for kind, key in _keys(request, email).items()}
+    locked = any(counts[kind] == LIMITS[kind] for kind in LIMITS)
+    code = "sign_in_locked" if locked else "not_authenticated"
+    _record(request, "session.refused", _account(email), code=code)
+
+
+def started(request: HttpRequest, user: User) -> None:
+    """A session begins: failures of this account from this address are forgotten."""
+    cache.delete(_keys(request, user.email)["pair"])
+    _record(request, "session.started", user, by=user)
+
+
 class SignIn(auth_views.LoginView):
     """Signing in, with a lock after repeated failures per account, per address and per both."""
 
@@ -106,22 +130,18 @@ class SignIn(auth_views.LoginView):
         return self.request.POST.get("username", "").strip().lower()
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        counted = cache.get_many(_keys(request, self.email).values())
-        if any(counted.get(key, 0) >= LIMITS[kind] for kind, key in _keys(request, self.email).items()):
-            raise Refusal("sign_in_locked", "Too many attempts. Wait fifteen minutes.")
+        not_locked(request, self.email)
         return super().post(request, *args, **kwargs)
 
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        counts = {kind: _count(key) for kind, key in _keys(self.request, self.email).items()}
-        locked = any(counts[kind] == LIMITS[kind] for kind in LIMITS)
-        code = "sign_in_locked" if locked else "not_authenticated"
-        _record(self.request, "session.refused", _account(self.email), code=code)
+        count_failure(self.request, self.email)
         return super().form_invalid(form)
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         user = form.get_user()
-        cache.delete(_keys(self.request, self.email)["pair"])
-        _record(self.request, "session.started", user, by=user)
+        if factor_of(user) is not None:
+            return waiting.wait_for_code(self.request, user, self.get_success_url())
+        started(self.request, user)
         return super().form_valid(form)
 
 

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config import signing_in, views
+from config import second_factor, signing_in, views
 from teams.views import joining
 
 team_pages: list[URLPattern | URLResolver] = [
@@ -31,6 +31,8 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("ping", views.ping, name="ping"),
     path("sign-in/", signing_in.SignIn.as_view(), name="login"),
+    path("sign-in/code/", second_factor.code, name="second_factor_code"),
+    path("account/second-factor/", second_factor.account, name="second_factor"),
     path("sign-out/", signing_in.SignOut.as_view(), name="logout"),
     path("password/", signing_in.ForgottenPassword.as_view(), name="password_forgotten"),
     path("password/change/", signing_in.ChangePassword.as_view(), name="password_change"),

@@ -15,7 +15,7 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 
-from teams import actions, audit, mail
+from teams import actions, audit, mail, second_factor
 from teams.given import name as given_name
 from teams.models import ApiToken, AuditEvent, Invitation, Membership, Role, Team, User
 from teams.queries import token_state
@@ -85,6 +85,7 @@ class People(AnyUserAdmin):
 
     ordering = ("email",)
     list_display = ("email", "name", "is_active", "is_staff", "last_login")
+    actions = ("remove_second_factor",)
     list_filter = ("is_active", "is_staff")
     search_fields = ("email", "name")
     readonly_fields = ("last_login", "joined_at")
@@ -115,6 +116,12 @@ class People(AnyUserAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    @admin.action(description="Remove the second factor of the selected people")
+    def remove_second_factor(self, request: HttpRequest, rows: Any) -> None:
+        """For somebody whose telephone and recovery codes are gone; the password stays."""
+        count = sum(second_factor.remove(user, by=operator_of(request)) for user in rows)
+        self.message_user(request, f"{count} removed." if count else "None of them has a second factor.")
 
 
 class NewTeam(AnyForm):

@@ -214,3 +214,29 @@ class AuditEvent(Immutable):
         ordering = ["-at"]
         indexes = [models.Index(fields=["team", "-at"])]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
+
+
+class SecondFactor(Record):
+    """A person's key for codes that change every thirty seconds. It asks for a code once it is confirmed.
+
+    The key is encrypted with one that is derived from the server's secret, so that a copy of the database
+    makes no codes. `last_step` is the newest step whose code was taken: no code works twice.
+    """
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE)
+    key = models.BinaryField()
+    confirmed_at = models.DateTimeField(null=True)
+    last_step = models.BigIntegerField(default=0)
+    made_at = models.DateTimeField(auto_now_add=True)
+
+
+class RecoveryCode(models.Model):
+    """A code for the day when the telephone is gone; it works once. Only its hash is kept."""
+
+    id = models.BigAutoField(primary_key=True)
+    factor = models.ForeignKey(SecondFactor, on_delete=models.CASCADE)
+    digest = models.CharField(max_length=64)
+    used_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["factor", "digest"], name="recovery_code_once")]

@@ -140,6 +140,7 @@ def _of_written(*steps: str) -> Callable[[House, dict[str, str]], str]:
 S = "/t/support"
 PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "login": ("", _at("/sign-in/")),
+    "second_factor": ("ana", _at("/account/second-factor/")),
     "gallery": ("ana", _at("/components/")),
     "datasets:list": ("ana", _at(f"{S}/datasets/")),
     "datasets:detail": ("ana", _inside(f"{S}/datasets/", rf"{S}/datasets/{UUID}/")),

@@ -22,6 +22,8 @@ OPEN = {
     "home": "sends people to their team or to signing in",
     "ping": "says that the server is alive",
     "login": "the way in",
+    "second_factor_code": "the second step of the way in; the session remembers who gave the password",
+    "second_factor": "one's own second factor, with a code",
     "logout": "the way out",
     "password_forgotten": "asks for a link by mail; its answer tells nothing",
     "password_change": "one's own password, with the present one",

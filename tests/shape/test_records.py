@@ -72,6 +72,8 @@ MUTABLE = {
     "teams.Membership": "roles change and members leave",
     "teams.TeamGroupPermission": "derived from roles",
     "teams.Invitation": "is accepted, resent or revoked",
+    "teams.SecondFactor": "is confirmed, used and turned off",
+    "teams.RecoveryCode": "is used once",
     "teams.ApiToken": "is used, expires and is revoked",
     "datasets.Dataset": "is renamed and archived",
     "datasets.Draft": "is what is not a version yet",
@@ -153,6 +155,8 @@ OWNED_THROUGH = {
 
 WITHOUT_TEAM = {
     "teams.User": "a person may be in several teams",
+    "teams.SecondFactor": "belongs to a person",
+    "teams.RecoveryCode": "belongs to a person",
     "teams.Team": "is the owner itself",
     "teams.Role": "presets of the product have no team",
     "agents.Provider": "operators own it",
