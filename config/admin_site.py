@@ -24,6 +24,7 @@ class OperatorSite(admin.AdminSite):
     def get_urls(self) -> list[Any]:
         ours: list[URLPattern] = [
             path("health/", self.admin_view(self.health), name="health"),
+            path("queues/", self.admin_view(self.queues), name="queues"),
             path("refusals/", self.admin_view(self.refusals), name="refusals"),
         ]
         return [*ours, *super().get_urls()]
@@ -42,6 +43,14 @@ class OperatorSite(admin.AdminSite):
 
         context = {**self.each_context(request), "title": "Health", "findings": findings()}
         return TemplateResponse(request, "operators/health.html", context)
+
+    def queues(self, request: HttpRequest) -> HttpResponse:
+        """What waits and what is being worked on, with its claims."""
+        from config.queues import messages_waiting, unfinished  # noqa: PLC0415 - as above
+
+        total, rows = unfinished()
+        found = {"title": "Queues", "messages": messages_waiting(), "total": total, "rows": rows}
+        return TemplateResponse(request, "operators/queues.html", {**self.each_context(request), **found})
 
     def refusals(self, request: HttpRequest) -> HttpResponse:
         """Every stable code that a person or a program can meet."""

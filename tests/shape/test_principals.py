@@ -119,7 +119,14 @@ def test_every_page_has_the_strict_policy_and_is_stored_nowhere(page: Address, w
 def _operators_addresses() -> list[str]:
     models = (model._meta for model in admin.site._registry)
     lists = [f"/operators/{meta.app_label}/{meta.model_name}/" for meta in models]
-    return ["/operators/", "/operators/health/", "/operators/refusals/", *lists, *(f"{one}add/" for one in lists)]
+    return [
+        "/operators/",
+        "/operators/health/",
+        "/operators/queues/",
+        "/operators/refusals/",
+        *lists,
+        *(f"{one}add/" for one in lists),
+    ]
 
 
 @pytest.mark.parametrize("address", _operators_addresses())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from django.contrib import admin
 from django.contrib.auth.models import Group
+from django.utils import timezone
 
+from intake.models import Import
 from teams import actions
 from teams.models import ApiToken, AuditEvent, Membership, Team, User
 from teams.records import Content
@@ -19,7 +23,13 @@ def operator(cast, page_client):
 
 
 def test_only_operators_enter(cast, client, page_client):
-    for address in ("/operators/", "/operators/health/", "/operators/refusals/", "/operators/teams/auditevent/"):
+    for address in (
+        "/operators/",
+        "/operators/health/",
+        "/operators/queues/",
+        "/operators/refusals/",
+        "/operators/teams/auditevent/",
+    ):
         assert client.get(address).status_code == 302
         assert page_client(cast.ana).get(address).status_code == 302
 
@@ -100,3 +110,18 @@ def test_the_refusal_page_lists_the_catalogue(operator):
     body = operator.get("/operators/refusals/").content.decode()
     for code in CATALOGUE:
         assert f"<code>{code}</code>" in body
+
+
+def test_the_queues_page_shows_what_waits_and_whose_claim_ran_out(cast, operator, settings):
+    assert "Nothing waits" in operator.get("/operators/queues/").content.decode()
+    waiting = Import.objects.create(team=cast.team, by=cast.ana, state="queued")
+    gone = timezone.now() - timedelta(minutes=2)
+    Import.objects.create(
+        team=cast.team, by=cast.ana, state="running", claimed_by="worker-7", lease_until=gone, started_at=gone
+    )
+    Import.objects.create(team=cast.team, by=cast.ana, state="completed")
+    page = operator.get("/operators/queues/").content.decode()
+    assert str(waiting.pk) in page and "worker-7" in page and page.count("expired") == 1
+    assert page.count('scope="row"') == 2 and "in the broker" in page
+    settings.CELERY_BROKER_URL = ""
+    assert "does not answer" in operator.get("/operators/queues/").content.decode()
