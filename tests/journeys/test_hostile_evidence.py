@@ -77,8 +77,8 @@ def test_on_every_page_that_shows_evidence(visit, hostile):
     look(page, dataset)
     look(page, first_of(page, r"/versions/\d+/"))
     look(page, first_of(page, r"/revisions/"))
-    look(page, "/t/returns/agents/")
-    look(page, first_of(page, r"/agents/[0-9a-f-]{36}/$"))
+    look(page, "/t/returns/agents/subjects/")
+    look(page, first_of(page, r"/agents/subjects/[0-9a-f-]{36}/$"))
     look(page, "/t/returns/imports/")
     look(page, first_of(page, r"/imports/[0-9a-f-]{36}/$"))
 
