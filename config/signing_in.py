@@ -123,7 +123,8 @@ class SignIn(auth_views.LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         logins = demo_logins() if settings.EMBEDDED else []
-        return super().get_context_data(demo_logins=logins, **kwargs)
+        sso = settings.OIDC_NAME if settings.OIDC_SERVER_URL else ""
+        return super().get_context_data(demo_logins=logins, sso=sso, **kwargs)
 
     @property
     def email(self) -> str:

@@ -3,7 +3,7 @@
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from config import second_factor, signing_in, views
+from config import second_factor, signing_in, single_sign_on, views
 from teams.views import joining
 
 team_pages: list[URLPattern | URLResolver] = [
@@ -32,6 +32,8 @@ urlpatterns = [
     path("ping", views.ping, name="ping"),
     path("sign-in/", signing_in.SignIn.as_view(), name="login"),
     path("sign-in/code/", second_factor.code, name="second_factor_code"),
+    path("sign-in/sso/", single_sign_on.start, name="single_sign_on"),
+    path("sign-in/<slug:provider_id>/callback/", single_sign_on.callback, name="openid_connect_callback"),
     path("account/second-factor/", second_factor.account, name="second_factor"),
     path("sign-out/", signing_in.SignOut.as_view(), name="logout"),
     path("password/", signing_in.ForgottenPassword.as_view(), name="password_forgotten"),

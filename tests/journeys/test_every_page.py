@@ -300,6 +300,8 @@ NO_PAGES = {
     **dict.fromkeys(("agents:deploy", "agents:move_release", "agents:delete_configuration"), "a button"),
     **dict.fromkeys(("agents:archive_connector", "agents:restore_connector"), "a button"),
     **dict.fromkeys(("agents:approve_asset", "agents:archive_asset", "agents:restore_asset"), "a button"),
+    "single_sign_on": "a button",
+    "openid_connect_callback": "leads elsewhere",
     "second_factor_code": "tests/journeys/test_second_factor.py looks at it",
     "teams:leave": "a button",
     "teams:resend_invitation": "a button",

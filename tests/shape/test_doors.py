@@ -23,6 +23,8 @@ OPEN = {
     "ping": "says that the server is alive",
     "login": "the way in",
     "second_factor_code": "the second step of the way in; the session remembers who gave the password",
+    "single_sign_on": "another way in, through the organisation's server",
+    "openid_connect_callback": "where that server sends people back to; what it says is asked of it",
     "second_factor": "one's own second factor, with a code",
     "logout": "the way out",
     "password_forgotten": "asks for a link by mail; its answer tells nothing",
