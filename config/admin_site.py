@@ -49,7 +49,7 @@ class OperatorSite(admin.AdminSite):
         from config.queues import messages_waiting, unfinished  # noqa: PLC0415 - as above
 
         total, rows = unfinished()
-        found = {"title": "Queues", "messages": messages_waiting(), "total": total, "rows": rows}
+        found = {"title": "Queues", "wake_ups": messages_waiting(), "total": total, "rows": rows}
         return TemplateResponse(request, "operators/queues.html", {**self.each_context(request), **found})
 
     def refusals(self, request: HttpRequest) -> HttpResponse:

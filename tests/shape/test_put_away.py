@@ -29,7 +29,7 @@ UNCOMPARED = {
     *("comparisons:paired", "comparisons:export", "comparisons:case"),
     *("api:paired_comparison", "api:paired_comparison_cases", "api:paired_comparison_plan"),
 }
-SAYS_ARCHIVED = {name: {409} for name in UNCOMPARED}
+SAYS_ARCHIVED = {name: {409} for name in (*UNCOMPARED, "agents:draft")}
 """What a door answers to those whom it lets in, where putting away changes it."""
 
 STAYS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from celery import current_app
 from django.contrib import admin
 from django.contrib.auth.models import Group
 from django.utils import timezone
@@ -120,6 +121,7 @@ def test_the_queues_page_shows_what_waits_and_whose_claim_ran_out(cast, operator
         team=cast.team, by=cast.ana, state="running", claimed_by="worker-7", lease_until=gone, started_at=gone
     )
     Import.objects.create(team=cast.team, by=cast.ana, state="completed")
+    current_app.send_task("intake.tasks.advance_imports")
     page = operator.get("/operators/queues/").content.decode()
     assert str(waiting.pk) in page and "worker-7" in page and page.count("expired") == 1
     assert page.count('scope="row"') == 2 and "in the broker" in page
