@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,7 @@ from agents.api_views.agents import whole
 from agents.models import Configuration, ConfigurationRevision
 from analysis import strict_json
 from analysis.refusals import Refused
-from teams import endpoints, receipts
+from teams import endpoints, lists, receipts
 from teams.access import Access
 from teams.api import known_parameters, page_of, valid
 from teams.permissions import Right
@@ -38,12 +39,20 @@ def _configuration(access: Access, configuration: UUID) -> Any:
 
 
 def _shown(access: Access, row: ConfigurationRevision) -> dict[str, Any]:
-    kept = queries.capability_set_of(row)
-    return {
-        **serializers.ConfigurationRevisionRow(row).data,
-        "availability": kept.removed or "available",
-        "body": kept.body if access.reads_content else None,
-    }
+    return _all_shown(access, [row])[0]
+
+
+def _all_shown(access: Access, rows: Iterable[ConfigurationRevision]) -> list[dict[str, Any]]:
+    rows = list(rows)
+    kept = queries.capability_sets_of(rows)
+    return [
+        {
+            **serializers.ConfigurationRevisionRow(row).data,
+            "availability": kept[row.pk].removed or "available",
+            "body": kept[row.pk].body if access.reads_content else None,
+        }
+        for row in rows
+    ]
 
 
 class Configurations(endpoints.TeamView):
@@ -135,7 +144,7 @@ class ConfigurationRevisions(endpoints.TeamView):
         known_parameters(request, "page", "page_size")
         access = self.access
         rows = queries.configuration_revisions(_configuration(access, configuration))
-        return page_of(request, rows, lambda row: _shown(access, row))
+        return page_of(request, lists.Batched(rows, lambda page: _all_shown(access, page)), lambda row: row)
 
 
 class ConfigurationObstacles(endpoints.TeamView):

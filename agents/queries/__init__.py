@@ -9,6 +9,7 @@ from agents.queries.agents import (
     draft_of,
     draft_state,
     names_of_connectors,
+    readable_connectors,
     reads_connector,
     route_by_key,
     route_revisions,
@@ -17,6 +18,7 @@ from agents.queries.agents import (
 from agents.queries.configurations import (
     Obstacle,
     capability_set_of,
+    capability_sets_of,
     configuration_revisions,
     configurations_of,
     harness_revisions,
@@ -44,7 +46,7 @@ from agents.queries.snapshots import (
     snapshot_differences,
     snapshots_of,
 )
-from agents.queries.subjects import Definition, definition_of, subjects_of
+from agents.queries.subjects import Definition, definition_of, made_from, subjects_of
 
 __all__ = [
     "Definition",
@@ -59,6 +61,7 @@ __all__ = [
     "bindable_versions",
     "bindings_of",
     "capability_set_of",
+    "capability_sets_of",
     "configuration_revisions",
     "configurations_of",
     "connectors_of",
@@ -73,9 +76,11 @@ __all__ = [
     "harnesses",
     "kept_definition",
     "label_of",
+    "made_from",
     "mode_label",
     "names_of_connectors",
     "part_of",
+    "readable_connectors",
     "reads_connector",
     "releases_of",
     "route_by_key",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Count, F, OuterRef, Subquery
@@ -115,7 +116,15 @@ def names_of_connectors(access: Access, ids: Iterable[str]) -> dict[str, str]:
     return {str(pk): name for pk, name in rows}
 
 
+def readable_connectors(access: Access, connectors: Iterable[Connector]) -> set[UUID]:
+    """Ids of the connectors whose content the reader may see, in one query."""
+    readers: dict[UUID, list[UUID]] = {}
+    rows = ConnectorReader.objects.filter(connector__in=list(connectors)).values_list("connector", "role")
+    for connector, role in rows:
+        readers.setdefault(connector, []).append(role)
+    return {connector for connector, roles in readers.items() if access.reads_source(roles)}
+
+
 def reads_connector(access: Access, connector: Connector) -> bool:
     """Whether a member may read what came through a connector: content at all, and this source's."""
-    readers = ConnectorReader.objects.filter(connector=connector).values_list("role", flat=True)
-    return access.reads_source(readers)
+    return connector.pk in readable_connectors(access, [connector])

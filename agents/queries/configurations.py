@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from django.db import models
 from django.db.models import Count, OuterRef, Q, Subquery
@@ -52,7 +53,17 @@ class CapabilitySet:
 
 def capability_set_of(revision: ConfigurationRevision) -> CapabilitySet:
     """The protected side; the caller has judged the right to it."""
-    content = ConfigurationContent.objects.filter(revision=revision).first()
+    return capability_sets_of([revision])[revision.pk]
+
+
+def capability_sets_of(revisions: Iterable[ConfigurationRevision]) -> dict[UUID, CapabilitySet]:
+    """The protected sides of several revisions in one query."""
+    ids = [one.pk for one in revisions]
+    kept = ConfigurationContent.objects.in_bulk(ids)
+    return {pk: _readable(kept.get(pk)) for pk in ids}
+
+
+def _readable(content: ConfigurationContent | None) -> CapabilitySet:
     if content is None or content.availability != Availability.AVAILABLE:
         return CapabilitySet(None, content.availability if content else "never captured")
     return CapabilitySet(content.body, "")

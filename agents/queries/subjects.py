@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db import models
 
-from agents.models import Subject, SubjectDefinition
+from agents.models import Release, Snapshot, Subject, SubjectDefinition, SubjectKind
 from teams.access import Access
 from teams.records import Availability
 
@@ -41,3 +41,12 @@ def definition_of(subject: Subject) -> Definition:
     if kept.availability != Availability.AVAILABLE:
         return Definition(None, kept.availability)
     return Definition(kept.body, "")
+
+
+def made_from(subject: Subject) -> Snapshot | Release | None:
+    """The snapshot or the release that a subject is; None for one that imported results tell of."""
+    if subject.kind == SubjectKind.SNAPSHOT:
+        return Snapshot.objects.filter(subject=subject).first()
+    if subject.kind == SubjectKind.RELEASE:
+        return Release.objects.filter(subject=subject).first()
+    return None

@@ -29,7 +29,7 @@ def _connector(request: TeamRequest, connector: UUID) -> Connector:
 def connector_list(request: TeamRequest) -> HttpResponse:
     archived = lists.chosen(request, "archived", ["1"]) == "1"
     rows = list(queries.connectors_of(request.access, archived=archived).order_by("name"))
-    readable = {row.pk for row in rows if queries.reads_connector(request.access, row)}
+    readable = queries.readable_connectors(request.access, rows)
     context = {"section": "agents", "rows": rows, "archived": archived, "readable": readable}
     return render(request, "agents/connectors.html", context)
 

@@ -28,4 +28,5 @@ def subject_list(request: TeamRequest) -> HttpResponse:
 def detail(request: TeamRequest, subject: UUID) -> HttpResponse:
     found = request.access.find(Subject.objects.all(), pk=subject)
     definition = queries.definition_of(found) if request.access.reads_content else None
-    return render(request, "agents/subject.html", {"section": "agents", "subject": found, "definition": definition})
+    context = {"section": "agents", "subject": found, "definition": definition, "made_from": queries.made_from(found)}
+    return render(request, "agents/subject.html", context)

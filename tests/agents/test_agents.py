@@ -462,6 +462,13 @@ def test_lists_ask_the_database_as_often_for_many_agents_as_for_one(cast, page_c
     asks = [
         lambda: browser.get(f"/t/{cast.team.slug}/agents/"),
         lambda: browser.get(f"/t/{cast.team.slug}/agents/snapshots/"),
+        lambda: browser.get(f"/t/{cast.team.slug}/agents/connectors/"),
+        lambda: browser.get(f"/t/{cast.team.slug}/agents/assets/"),
+        lambda: browser.get(f"/t/{cast.team.slug}/agents/releases/"),
+        lambda: browser.get(f"/t/{cast.team.slug}/agents/configurations/"),
+        lambda: program.get("/api/v1/assets"),
+        lambda: program.get("/api/v1/releases"),
+        lambda: program.get("/api/v1/configurations"),
         lambda: program.get("/api/v1/agents"),
         lambda: program.get("/api/v1/snapshots"),
         lambda: program.get("/api/v1/connectors"),
@@ -473,6 +480,11 @@ def test_lists_ask_the_database_as_often_for_many_agents_as_for_one(cast, page_c
         actions.save_draft(access=access, agent=agent, definition=body, revision=1)
         actions.publish_draft(access=access, agent=agent, revision=2)
         actions.create_connector(access=access, name=f"Connector {number}")
+        actions.create_asset(access=access, kind="settings", name=f"Asset {number}", body={"seed": number})
+        actions.create_release(access=access, agent=agent, name="1", bindings={})
+        roles = [{"role": "lead", "instructions": "Plan.", "slot": "main"}]
+        body = {"root": "lead", "slots": ["main"], "roles": roles}
+        actions.create_configuration(access=access, name=f"Pair {number}", body=body)
 
     grow(0)
     few = [count(ask) for ask in asks]

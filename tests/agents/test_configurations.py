@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from agents import actions, capability_sets, queries
 from agents.models import (
@@ -265,3 +267,27 @@ def test_a_configuration_over_the_api(cast, api_client, agent):
     assert api.get(f"/api/v1/{address}").json()["deleted_at"]
     body = api_client(cast.ben, cast.team).get(f"/api/v1/{address}/revisions").json()["items"][0]
     assert (body["body"], body["slots"]) == (None, ["main"])
+
+
+def test_many_revisions_are_read_with_as_few_queries_as_one(cast, access, api_client):
+    api, made = api_client(cast.ana, cast.team), None
+    asked = []
+    for number in range(6):
+        body = {**GOOD, "roles": [{**ROLE, "instructions": f"Plan {number}."}]}
+        if made is None:
+            made = actions.create_configuration(access=access, name="Planner", body=body).configuration
+        else:
+            actions.save_configuration(access=access, configuration=made, body=body, revision=number)
+        address = f"/api/v1/configurations/{made.pk}/revisions"
+        api.get(address)  # what is asked once per process is asked here
+        with CaptureQueriesContext(connection) as caught:
+            found = api.get(address).json()
+        assert found["items"][0]["body"]["roles"][0]["instructions"] == f"Plan {number}."
+        asked.append(len(caught))
+    assert len(set(asked)) == 1
+
+
+def test_a_subject_leads_to_what_it_is(cast, access, agent, page_client):
+    published = actions.publish_draft(access=access, agent=agent, revision=2).snapshot
+    page = page_client(cast.ben).get(f"/t/{cast.team.slug}/agents/subjects/{published.subject_id}/").content.decode()
+    assert f"/agents/snapshots/{published.pk}/" in page
