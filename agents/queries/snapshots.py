@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import Q
 
 from agents.definitions import DIMENSIONS, MODES
-from agents.models import Agent, ModelRouteRevision, Snapshot, SnapshotDefinition
+from agents.models import Agent, Connector, ModelRouteRevision, Snapshot, SnapshotDefinition
 from analysis.word_diff import Piece, diff
 from teams.access import Access
 from teams.records import Availability
@@ -127,7 +127,11 @@ class Difference:
 def snapshot_differences(before: Snapshot, after: Snapshot, *, content: bool) -> list[Difference]:
     """What two snapshots share and what not, dimension by dimension; their words only with the right to content."""
     left, right = (kept_definition(one).body for one in (before, after)) if content else (None, None)
-    fields = definition_differences(left, right) if left is not None and right is not None else {}
+    fields: dict[str, list[FieldDiff]] = {}
+    if left is not None and right is not None:
+        ids = {one["connector"] for side in (left, right) for one in side["connectors"]}
+        rows = Connector.objects.filter(team=after.agent.team_id, pk__in=ids).values_list("pk", "name")
+        fields = definition_differences(left, right, {str(pk): name for pk, name in rows})
     routes = before.route_revision, after.route_revision
     found = [
         Difference(
@@ -157,11 +161,16 @@ def _model(route: ModelRouteRevision) -> str:
     return f"{route.provider.name}, {route.model_id}{profile} ({route.route.name}, revision {route.number})"
 
 
-def definition_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, list[FieldDiff]]:
-    """By dimension, the fields in which two definitions differ, in the order in which they are read."""
+def definition_differences(
+    before: Mapping[str, Any], after: Mapping[str, Any], names: Mapping[str, str]
+) -> dict[str, list[FieldDiff]]:
+    """By dimension, the fields in which two definitions differ, in the order in which they are read.
+
+    `names` are those of connectors, by their ids.
+    """
     found: dict[str, list[FieldDiff]] = {}
     for name, part in {"route": "route", **DIMENSIONS}.items():
-        left, right = _fields(part, before.get(part)), _fields(part, after.get(part))
+        left, right = (_fields(part, side.get(part), names) for side in (before, after))
         if isinstance(before.get(part), list) and list(left) != list(right) and set(left) == set(right):
             sides = (diff(" > ".join(left), " > ".join(right)),)
             found[name] = [FieldDiff("Order", told.before, told.after) for told in sides]
@@ -173,7 +182,7 @@ def definition_differences(before: Mapping[str, Any], after: Mapping[str, Any]) 
     return found
 
 
-def _fields(part: str, value: Any) -> dict[str, str]:
+def _fields(part: str, value: Any, names: Mapping[str, str]) -> dict[str, str]:
     """A part of a definition as named texts."""
     if part == "instructions":
         return {"Instructions": value or ""}
@@ -182,7 +191,7 @@ def _fields(part: str, value: Any) -> dict[str, str]:
     if part == "context":
         return {one["name"]: one["text"] for one in value or []}
     if part == "connectors":
-        return {one["connector"]: MODES[one["mode"]] for one in value or []}
+        return {names.get(one["connector"], one["connector"]): MODES[one["mode"]] for one in value or []}
     if part == "route":
         given = value if isinstance(value, Mapping) else {"key": value or ""}
         return {label: str(given[name]) for name, label in ROUTE_LABELS.items() if given.get(name)}

@@ -65,7 +65,9 @@ def changes(request: TeamRequest, agent: UUID) -> HttpResponse:
     before = queries.kept_definition(deployed.snapshot) if deployed else None
     parts = []
     if before is not None and before.body is not None:
-        told = queries.definition_differences(before.body, {**kept.body, "route": _route(kept.body["route"])})
+        after = {**kept.body, "route": _route(kept.body["route"])}
+        ids = {one["connector"] for side in (before.body, after) for one in side["connectors"]}
+        told = queries.definition_differences(before.body, after, queries.names_of_connectors(request.access, ids))
         parts = [(queries.label_of(name), fields) for name, fields in told.items()]
     context = {
         "section": "agents",
@@ -74,8 +76,6 @@ def changes(request: TeamRequest, agent: UUID) -> HttpResponse:
         "deployed": deployed,
         "removed": before.removed if before else "",
         "parts": parts,
-        "hidden": [("revision", kept.revision)],
-        "names": queries.names_of_connectors(request.access, (one["connector"] for one in kept.body["connectors"])),
     }
     return render(request, "agents/changes.html", context)
 

@@ -61,7 +61,6 @@ def detail(request: TeamRequest, agent: UUID) -> HttpResponse:
         "draft": draft,
         "deployed": deployed,
         "state": queries.draft_state(draft, deployed),
-        "hidden": [("revision", draft.revision)],
         "page": lists.page_of(request, queries.snapshots_of(found), SNAPSHOTS),
         "releases": list(queries.releases_of(request.access, agent=found)[:SNAPSHOTS]),
         "deployments": list(deployments[:SNAPSHOTS]),

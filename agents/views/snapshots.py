@@ -52,7 +52,6 @@ def snapshot(request: TeamRequest, snapshot: UUID) -> HttpResponse:
         "others": queries.snapshots_of(found.agent).exclude(pk=found.pk)[:50],
         "draft_revision": queries.draft_of(found.agent, content=False).revision,
     }
-    context["hidden"] = [("revision", context["draft_revision"])]
     if against is not None:
         context["differences"] = queries.snapshot_differences(against, found, content=access.reads_content)
     if access.reads_content:

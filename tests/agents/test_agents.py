@@ -289,7 +289,7 @@ def test_a_connector_is_read_by_the_roles_that_it_names(cast, ana, page_client):
     assert ana.post(made["Location"], {"readers": [foreign.pk], "revision": "2"}).status_code == 422
 
 
-def test_an_archived_connector_is_named_no_more_and_stays_where_it_is(cast, published):
+def test_an_archived_connector_is_named_no_more_and_stays_where_it_is(cast, page_client, published):
     access, draft = cast.access(cast.ana), AgentDraft.objects.get()
     kept, late = (actions.create_connector(access=access, name=name) for name in ("Kept", "Late"))
     body = {**draft.body, "connectors": [{"connector": str(kept.pk), "mode": "read"}]}
@@ -297,6 +297,8 @@ def test_an_archived_connector_is_named_no_more_and_stays_where_it_is(cast, publ
     actions.save_draft(access=access, agent=agent, definition=body, revision=2)
     for connector in (kept, late):
         actions.archive_connector(access=access, connector=connector)
+    told = words_of(page_client(cast.ana).get(f"/t/{cast.team.slug}/agents/{agent.pk}/draft/changes"))
+    assert "Kept" in told and str(kept.pk) not in told
     body["instructions"] = "More."
     assert actions.save_draft(access=access, agent=agent, definition=body, revision=3).revision == 4
     body["connectors"] = [{"connector": str(late.pk), "mode": "read"}]
