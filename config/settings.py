@@ -227,6 +227,10 @@ CACHES: dict[str, dict[str, Any]] = {
 
 CELERY_BROKER_URL = os.environ.get("CELERY_BROKER_URL", "")
 
+LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "30"))  # how long a worker's claim holds without being renewed
+FIXTURE_ANSWERS = BASE_DIR / "config" / "demo_data" / "cases.json"
+FIXTURE_PACE = float(os.environ.get("FIXTURE_PACE", "1"))  # multiplies the fixture's latencies
+
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_AGE = 60 * 60 * 12  # absolute
