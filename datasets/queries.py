@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from django.core.paginator import Page, Paginator
@@ -14,6 +14,7 @@ from django.db.models import Count, OuterRef, Q, Subquery
 from django.db.models.functions import Cast
 
 from analysis.word_diff import Piece, diff
+from datasets import filters
 from datasets.models import (
     Change,
     Dataset,
@@ -30,8 +31,10 @@ from datasets.models import (
 )
 from teams.models import Team
 from teams.records import Availability
+from teams.refusals import Code, Refusal, register
 
 SEARCHED_CHARACTERS = 200
+register({"slice_unavailable": Code(409, "Choose a slice version whose filter can still be read.")})
 
 
 def counted(team: Team) -> models.QuerySet[Dataset]:
@@ -428,6 +431,26 @@ def slices_of(dataset: Dataset, *, archived: bool | None = False) -> models.Quer
 
 def slice_versions(slice_: Slice) -> models.QuerySet[SliceVersion]:
     return SliceVersion.objects.filter(slice=slice_).select_related("counted_on", "made_by").order_by("-number")
+
+
+class CaseKey(NamedTuple):
+    """A case as an experiment plans it: its revision, and the digests of source and content."""
+
+    revision: UUID
+    source: bytes
+    content: bytes
+
+
+def cases_of(version: Version, slice_version: SliceVersion | None = None) -> list[CaseKey]:
+    """The cases of a version in its order; with a slice those that it takes from it. Digests only, no content."""
+    rows = VersionEntry.objects.filter(version=version).order_by("position")
+    if slice_version is not None:
+        kept = SliceContent.objects.filter(slice_version=slice_version, filter__isnull=False).first()
+        if kept is None:
+            raise Refusal("slice_unavailable", "The filter of this slice version was taken away.", place="slice")
+        rows = filters.entries(version, filters.read(kept.filter))
+    found = rows.values_list("revision_id", "item__source_digest", "revision__content_digest")
+    return [CaseKey(revision, bytes(source), bytes(content)) for revision, source, content in found]
 
 
 def words_of(versions: Iterable[UUID]) -> dict[UUID, SliceContent]:

@@ -56,7 +56,7 @@ def freeze(experiment: Experiment) -> ArmColumns:
             FROM runs_execution e
             JOIN datasets_itemrevision r ON r.id = e.revision_id
             JOIN datasets_item i ON i.id = r.item_id
-            WHERE e.experiment_id = %s
+            WHERE e.experiment_id = %s AND NOT e.superseded
             """,
             [experiment.pk],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,11 +13,23 @@ from django.core.cache import cache
 from django.db import connection, models
 from django.db.models import Count, F
 
-from agents.models import Subject
+from agents.models import Agent, Subject
+from agents.queries import readable_connectors
 from analysis.observations import CostCoverage, FailureKind, Generation, Spend
-from datasets.models import Dataset, ItemContent, Version
-from runs.models import Answer, Attempt, Execution, Experiment, State
+from datasets.models import Dataset, ItemContent, SliceVersion, Version
+from runs.models import (
+    Answer,
+    Attempt,
+    DraftTest,
+    DraftTestAttempt,
+    Execution,
+    Experiment,
+    Span,
+    State,
+    Turn,
+)
 from teams.access import Access
+from teams.figures import duration
 from teams.models import Team
 
 FINISHED = (State.COMPLETED, State.FAILED, State.CANCELLED)
@@ -91,7 +104,11 @@ class Tally:
 def tallies(experiments: Iterable[Experiment]) -> dict[UUID, Tally]:
     """The tally of each experiment. Large finished ones no longer change, so theirs are counted once and kept."""
     rows = list(experiments)
-    keys = {f"tally.1.{row.pk}": row.pk for row in rows if row.state in FINISHED and row.planned >= WORTH_KEEPING}
+    keys = {
+        f"tally.2.{row.pk}.{_moment(row)}": row.pk
+        for row in rows
+        if row.state in FINISHED and row.planned >= WORTH_KEEPING
+    }
     found: dict[UUID, Tally] = {keys[key]: tally for key, tally in cache.get_many(keys).items()}
     missing = [row for row in rows if row.pk not in found]
     if missing:
@@ -103,13 +120,18 @@ def tallies(experiments: Iterable[Experiment]) -> dict[UUID, Tally]:
     return found
 
 
+def _moment(row: Experiment) -> str:
+    """When it ended: one that was opened again for a retry ends another time."""
+    return row.completed_at.strftime("%Y%m%d%H%M%S%f") if row.completed_at else ""
+
+
 def _count(experiments: list[Experiment]) -> dict[UUID, Tally]:
     counted: dict[UUID, list[tuple[Any, ...]]] = {experiment.pk: [] for experiment in experiments}
     with connection.cursor() as cursor:
         cursor.execute(
             """
             SELECT experiment_id, state, failure_kind, currency, cost_coverage, cost_basis, count(*), sum(cost_micros)
-            FROM runs_execution WHERE experiment_id = ANY(%s) GROUP BY 1, 2, 3, 4, 5, 6
+            FROM runs_execution WHERE experiment_id = ANY(%s) AND NOT superseded GROUP BY 1, 2, 3, 4, 5, 6
             """,
             [list(counted)],
         )
@@ -159,7 +181,7 @@ def latency_of(experiment: Experiment) -> Latency:
             """
             SELECT count(duration_ms), percentile_cont(0.5) WITHIN GROUP (ORDER BY duration_ms),
                    percentile_cont(0.95) WITHIN GROUP (ORDER BY duration_ms)
-            FROM runs_execution WHERE experiment_id = %s AND state = %s
+            FROM runs_execution WHERE experiment_id = %s AND state = %s AND NOT superseded
             """,
             [experiment.pk, Generation.COMPLETED.value],
         )
@@ -179,7 +201,7 @@ def comparable_with(experiment: Experiment) -> models.QuerySet[Experiment]:
 def executions_of(
     experiment: Experiment, *, state: Generation | None = None, failure: FailureKind | None = None
 ) -> models.QuerySet[Execution]:
-    rows = Execution.objects.filter(experiment=experiment).select_related("revision")
+    rows = Execution.objects.filter(experiment=experiment, superseded=False).select_related("revision")
     if state is not None:
         rows = rows.filter(state=state)
     if failure is not None:
@@ -213,15 +235,118 @@ def execution_rows(executions: Iterable[Execution], *, content: bool, answers: b
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How far the work of an experiment is. `seconds_left` is None before there is anything to tell it from."""
+
+    done: int
+    total: int
+    under_way: int
+    seconds_left: float | None
+
+    @property
+    def left(self) -> str:
+        return "" if self.seconds_left is None else f"about {duration(self.seconds_left * 1000)} left"
+
+
+def pace_of(experiment: Experiment, tally: Tally) -> Pace:
+    """From what ended in the last two minutes; the times are the database's."""
+    under_way = tally.states.get(Generation.RUNNING, 0)
+    left = tally.states.get(Generation.PLANNED, 0) + under_way
+    done = tally.rows - left
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(*), extract(epoch FROM clock_timestamp() - min(finished_at)) FROM runs_execution
+            WHERE experiment_id = %s AND finished_at > clock_timestamp() - interval '120 seconds'
+            """,
+            [experiment.pk],
+        )
+        recent, seconds = cursor.fetchone() or (0, None)
+    seconds_left = None
+    if seconds is not None and recent >= 5 and left and experiment.paused_at is None:
+        seconds_left = float(seconds) / recent * left
+    return Pace(done, tally.rows, under_way, seconds_left)
+
+
+def turns_of(execution: Execution) -> list[Turn]:
+    """The conversation; the caller has judged the right to it."""
+    return list(Turn.objects.filter(execution=execution).order_by("index"))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCalled:
+    """A call of a tool as it is read; `removed` says why its content is gone."""
+
+    name: str = ""
+    arguments: str = ""
+    removed: str = ""
+
+
+def tool_calls_of(execution: Execution, access: Access) -> list[ToolCalled]:
+    """What the model asked tools for, as far as the reader may see what came through their connectors."""
+    spans = list(
+        Span.objects.filter(attempt__execution=execution)
+        .select_related("spancontent", "connector", "attempt")
+        .order_by("attempt__number", "position")
+    )
+    readable = readable_connectors(access, {span.connector for span in spans if span.connector is not None})
+    shown = [span.spancontent for span in spans if span.connector_id is None or span.connector_id in readable]
+    return [
+        ToolCalled(removed=one.availability)
+        if one.body is None
+        else ToolCalled(one.body["name"], json.dumps(one.body["arguments"], indent=2, ensure_ascii=False))
+        for one in shown
+    ]
+
+
+def earlier_of(execution: Execution) -> list[Execution]:
+    """The executions that an explicit retry replaced, newest first."""
+    found: list[Execution] = []
+    while execution.retry_of_id is not None:
+        execution = Execution.objects.get(pk=execution.retry_of_id)
+        found.append(execution)
+    return found
+
+
+def draft_tests_of(access: Access, agent: Agent) -> models.QuerySet[DraftTest]:
+    return DraftTest.objects.filter(team=access.team, agent=agent).select_related("by", "route_revision__route")
+
+
+def draft_tests_with_content(access: Access, agent: Agent) -> models.QuerySet[DraftTest]:
+    """With what was asked and answered; the caller has judged the right to it."""
+    return draft_tests_of(access, agent).select_related("drafttestcontent", "drafttestanswer")
+
+
+def attempts_of_test(row: DraftTest) -> list[DraftTestAttempt]:
+    return list(DraftTestAttempt.objects.filter(draft_test=row).order_by("number"))
+
+
+def versions_to_run(access: Access) -> list[Version]:
+    """The newest versions of the team's datasets that are not archived."""
+    rows = Version.objects.filter(dataset__team=access.team, dataset__archived_at=None).select_related("dataset")
+    return list(rows.order_by("dataset__name", "-number")[:MOST_OFFERED])
+
+
+def slices_to_run(access: Access) -> list[SliceVersion]:
+    rows = SliceVersion.objects.filter(
+        slice__dataset__team=access.team, slice__archived_at=None, slice__dataset__archived_at=None
+    ).select_related("slice__dataset")
+    return list(rows.order_by("slice__dataset__name", "slice__name", "-number")[:MOST_OFFERED])
+
+
+MOST_OFFERED = 500
+
+
 def attempts_of(execution: Execution) -> models.QuerySet[Attempt]:
     return Attempt.objects.filter(execution=execution).order_by("number")
 
 
 def repetitions_of(execution: Execution) -> models.QuerySet[Execution]:
     """The executions of the same case in the same experiment."""
-    return Execution.objects.filter(experiment_id=execution.experiment_id, revision_id=execution.revision_id).order_by(
-        "repetition"
-    )
+    return Execution.objects.filter(
+        experiment_id=execution.experiment_id, revision_id=execution.revision_id, superseded=False
+    ).order_by("repetition")
 
 
 def answer_of(execution: Execution) -> Answer | None:

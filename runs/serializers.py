@@ -7,8 +7,9 @@ from typing import Any
 from rest_framework import serializers
 
 from analysis.observations import CostCoverage, FailureKind, Generation, Spend
-from runs.models import Execution, Experiment
+from runs.models import Attempt, Cost, DraftTest, Experiment, ToolPolicy
 from runs.queries import ExecutionRow, Tally
+from teams.api import StrictSerializer
 
 
 class NameAndId(serializers.Serializer[Any]):
@@ -47,6 +48,9 @@ class ExperimentRow(serializers.Serializer[Any]):
     manifest_sha256 = serializers.CharField()
     created_at = serializers.DateTimeField()
     completed_at = serializers.DateTimeField(allow_null=True)
+    paused_at = serializers.DateTimeField(allow_null=True)
+    pause_code = serializers.CharField(help_text="Empty where a person paused it.")
+    tool_policy = serializers.CharField(help_text="Empty for imported experiments.")
     archived_at = serializers.DateTimeField(allow_null=True)
 
 
@@ -56,6 +60,75 @@ class ExperimentCounted(ExperimentRow):
     generation_cost = CostFact(many=True, help_text="One per currency.")
 
 
+class EvaluationPlan(StrictSerializer):
+    version = serializers.CharField(max_length=36, help_text="Id of a dataset version.")
+    slice = serializers.CharField(
+        max_length=36,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Id of a slice version; empty for every case.",
+    )
+    repetitions = serializers.IntegerField(min_value=1, max_value=5, required=False, default=1)
+    tool_policy = serializers.ChoiceField(ToolPolicy.values, required=False, default=ToolPolicy.NONE.value)
+
+
+class NewExperiment(EvaluationPlan):
+    snapshot = serializers.CharField(max_length=36)
+
+
+class NewEvaluation(EvaluationPlan):
+    draft_revision = serializers.IntegerField(min_value=1, help_text="The draft's revision that was read.")
+
+
+class NewStep(StrictSerializer):
+    step = serializers.ChoiceField(["pause", "resume", "cancel"])
+
+
+class NewRetry(StrictSerializer):
+    """Nothing to say: the address names the execution."""
+
+
+class NewDraftTest(StrictSerializer):
+    draft_revision = serializers.IntegerField(min_value=1, help_text="The draft's revision that was read.")
+    asked = serializers.CharField(max_length=100_000, trim_whitespace=False)
+
+
+class AttemptShape(serializers.Serializer[Any]):
+    id = serializers.UUIDField(help_text="Sent to the provider as X-Request-Id.")
+    number = serializers.IntegerField()
+    turn = serializers.IntegerField()
+    state = serializers.CharField()
+    failure_code = serializers.CharField(allow_null=True)
+    duration_ms = serializers.FloatField(allow_null=True)
+    cost = CostFact()
+    input_tokens = serializers.IntegerField(allow_null=True)
+    cached_input_tokens = serializers.IntegerField(allow_null=True)
+    output_tokens = serializers.IntegerField(allow_null=True)
+    finish_reason = serializers.CharField(allow_null=True)
+    provider_revision = serializers.CharField(allow_null=True)
+    provider_request_id = serializers.CharField(allow_null=True)
+    admitted_at = serializers.DateTimeField(allow_null=True)
+    settled_at = serializers.DateTimeField(allow_null=True)
+
+
+class DraftTestShape(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    draft_revision = serializers.IntegerField()
+    draft_sha256 = serializers.CharField()
+    model_id = serializers.CharField()
+    state = serializers.CharField()
+    failure_kind = serializers.CharField(allow_null=True)
+    error_code = serializers.CharField(allow_null=True)
+    duration_ms = serializers.FloatField(allow_null=True)
+    cost = CostFact()
+    asked = serializers.CharField(allow_null=True)
+    answer = serializers.CharField(allow_null=True)
+    structured = serializers.JSONField(allow_null=True)
+    tool_calls = serializers.JSONField(allow_null=True)
+    made_at = serializers.DateTimeField()
+
+
 class ExecutionShape(serializers.Serializer[Any]):
     position = serializers.IntegerField()
     item = serializers.UUIDField()
@@ -63,6 +136,7 @@ class ExecutionShape(serializers.Serializer[Any]):
     repetition = serializers.IntegerField()
     state = serializers.CharField()
     failure_kind = serializers.CharField(allow_null=True)
+    error_code = serializers.CharField(allow_null=True)
     duration_ms = serializers.FloatField(allow_null=True)
     cost = CostFact()
     input_tokens = serializers.IntegerField(allow_null=True)
@@ -93,7 +167,7 @@ def counted(experiment: Experiment, tally: Tally) -> dict[str, Any]:
     }
 
 
-def _cost(execution: Execution) -> dict[str, Any]:
+def _cost(execution: Cost) -> dict[str, Any]:
     nothing = execution.cost_coverage == CostCoverage.NONE
     return {
         "known_micros": None if nothing else execution.cost_micros,
@@ -112,6 +186,7 @@ def execution_shape(row: ExecutionRow) -> dict[str, Any]:
         "repetition": execution.repetition,
         "state": Generation(execution.state).name.lower(),
         "failure_kind": FailureKind(execution.failure_kind).name.lower() if execution.failure_kind else None,
+        "error_code": execution.error_code or None,
         "duration_ms": execution.duration_ms,
         "cost": _cost(execution),
         "input_tokens": execution.input_tokens,
@@ -132,4 +207,38 @@ def _content(row: ExecutionRow) -> dict[str, Any] | None:
         "answer": row.answer.text if row.answer else None,
         "structured": row.answer.structured if row.answer else None,
         "error": row.answer.error if row.answer else None,
+    }
+
+
+def attempt_shape(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "id": str(attempt.pk),
+        "cost": _cost(attempt),
+        **{name: getattr(attempt, name) for name in ("number", "turn", "state", "duration_ms")},
+        **{name: getattr(attempt, name) for name in ("input_tokens", "cached_input_tokens", "output_tokens")},
+        **{
+            name: getattr(attempt, name) or None
+            for name in ("failure_code", "finish_reason", "provider_revision", "provider_request_id")
+        },
+        **{name: getattr(attempt, name) for name in ("admitted_at", "settled_at")},
+    }
+
+
+def draft_test_shape(row: DraftTest) -> dict[str, Any]:
+    answer = getattr(row, "drafttestanswer", None)
+    return {
+        "id": str(row.pk),
+        "draft_revision": row.draft_revision,
+        "draft_sha256": row.draft_sha256,
+        "model_id": row.route_revision.model_id,
+        "state": Generation(row.state).name.lower(),
+        "failure_kind": FailureKind(row.failure_kind).name.lower() if row.failure_kind else None,
+        "error_code": row.error_code or None,
+        "duration_ms": row.duration_ms,
+        "cost": _cost(row),
+        "asked": row.drafttestcontent.asked,
+        "answer": answer.text if answer else None,
+        "structured": answer.structured if answer else None,
+        "tool_calls": answer.tool_calls if answer else None,
+        "made_at": row.made_at,
     }

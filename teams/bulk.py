@@ -87,6 +87,21 @@ def lock_soon(*parts: object, seconds: float = 3.0) -> bool:
     return True
 
 
+@contextmanager
+def held_lock(*parts: object) -> Iterator[bool]:
+    """Hold an advisory lock across transactions, or be told that somebody else does."""
+    number = lock_number(*parts)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [number])
+        row = cursor.fetchone()
+        held = bool(row and row[0])
+        try:
+            yield held
+        finally:
+            if held:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [number])
+
+
 def database_now() -> datetime:
     """The time by the database's clock, which is the one that leases and records go by."""
     with connection.cursor() as cursor:

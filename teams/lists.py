@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 from django.db import models
@@ -25,6 +26,14 @@ def chosen(request: HttpRequest, name: str, allowed: Collection[str], default: s
     if value and value not in allowed:
         raise Refusal("invalid_field", f"{name} is one of {', '.join(sorted(allowed))}.", place=name)
     return value
+
+
+def one_id(request: HttpRequest, name: str) -> str:
+    """An id in the address, or nothing where there is none or it is no id."""
+    try:
+        return str(UUID(request.GET.get(name, "")))
+    except ValueError:
+        return ""
 
 
 def no_nul(given: QueryDict) -> None:

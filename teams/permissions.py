@@ -38,3 +38,9 @@ IMPORT_RIGHTS = (
     Right.AGENT_TEST,
 )
 """What importing evidence needs."""
+
+LAUNCH_RIGHTS = (Right.EVALUATION_READ, *IMPORT_RIGHTS)
+"""What launching an experiment or a group needs, at the start and at every step of its work."""
+
+TEST_RIGHTS = (Right.AGENT_READ, Right.AGENT_TEST, Right.EVALUATION_CONTENT_READ)
+"""What Agent Test needs: a draft, what is asked and what comes back are content."""

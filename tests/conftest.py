@@ -41,6 +41,7 @@ def place_of_static_files():
 @pytest.fixture(autouse=True)
 def quick_and_private(settings, tmp_path):
     """Fast password hashes, uploads in a folder of the test's own, no manifest needed for static files."""
+    settings.FIXTURE_PACE = 0
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.UPLOAD_DIR = tmp_path / "uploads"
     settings.STORAGES = {

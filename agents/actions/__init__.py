@@ -28,7 +28,7 @@ from agents.actions.drafts import draft_from_snapshot, save_draft
 from agents.actions.harnesses import HarnessFields, activate_harness, add_harness_revision, checked_harness
 from agents.actions.releases import assembled, bind_release, create_release, move_release
 from agents.actions.routes import RouteFields, activate_route, add_route_revision, checked_route, deactivate_route
-from agents.actions.snapshots import deploy_snapshot, make_variant, publish_draft
+from agents.actions.snapshots import deploy_snapshot, draft_to_run, make_variant, publish_draft, snapshot_draft
 from agents.actions.subjects import fingerprint, imported_subject
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "delete_configuration",
     "deploy_snapshot",
     "draft_from_snapshot",
+    "draft_to_run",
     "edit_connector",
     "fingerprint",
     "imported_subject",
@@ -73,4 +74,5 @@ __all__ = [
     "save_built_in_configuration",
     "save_configuration",
     "save_draft",
+    "snapshot_draft",
 ]

@@ -23,6 +23,7 @@ from agents.models import (
 from teams import audit
 from teams.access import Access
 from teams.keeping import seen
+from teams.permissions import Right
 from teams.refusals import Code, Refusal, register
 
 register(
@@ -47,6 +48,30 @@ def publish_draft(*, access: Access, agent: Agent, revision: int) -> AgentDeploy
     draft = AgentDraft.objects.select_for_update(no_key=True).get(agent=kept)
     seen(draft.revision, revision, "The draft")
     return _deployed(access, kept, _of_draft(access, kept, draft))
+
+
+@transaction.atomic
+def snapshot_draft(*, access: Access, agent: Agent, revision: int) -> Snapshot:
+    """The saved draft as a snapshot for an evaluation. What is in use does not change."""
+    access.require(Right.AGENT_READ, Right.AGENT_TEST, Right.EVALUATION_CONTENT_READ)
+    kept = locked(access, agent)
+    not_archived(kept)
+    draft = AgentDraft.objects.select_for_update(no_key=True).get(agent=kept)
+    seen(draft.revision, revision, "The draft")
+    return _of_draft(access, kept, draft)
+
+
+def draft_to_run(
+    *, access: Access, agent: Agent, revision: int
+) -> tuple[AgentDraft, dict[str, Any], ModelRouteRevision]:
+    """The saved draft, what a snapshot of it would say, and the route revision that counts now. Nothing is written."""
+    access.require(Right.AGENT_READ, Right.AGENT_TEST, Right.EVALUATION_CONTENT_READ)
+    kept = access.find(Agent.objects.all(), pk=agent.pk)
+    not_archived(kept)
+    draft = AgentDraft.objects.get(agent=kept)
+    seen(draft.revision, revision, "The draft")
+    body, chosen = _runnable(access, draft)
+    return draft, body, chosen
 
 
 @transaction.atomic
@@ -99,13 +124,19 @@ def route_facts(revision: ModelRouteRevision) -> dict[str, Any]:
 
 
 def _of_draft(access: Access, agent: Agent, draft: AgentDraft) -> Snapshot:
+    body, chosen = _runnable(access, draft)
+    return _taken(access, agent, body, chosen, draft_sha256=draft.sha256)
+
+
+def _runnable(access: Access, draft: AgentDraft) -> tuple[dict[str, Any], ModelRouteRevision]:
+    """What a draft says, over its route as it is now; or what it lacks."""
     body = definitions.checked(draft.body)
     if not body["instructions"].strip() or not body["route"]:
         missing = "instructions" if not body["instructions"].strip() else "route"
         raise Refusal("draft_unfinished", f"The draft has no {missing} yet.", place=missing)
     resolvable(access, body)
     chosen = active(ModelRoute.objects.get(key=body["route"]))
-    return _taken(access, agent, {**body, "route": route_facts(chosen)}, chosen, draft_sha256=draft.sha256)
+    return {**body, "route": route_facts(chosen)}, chosen
 
 
 def _taken(

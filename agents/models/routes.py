@@ -51,6 +51,12 @@ class ModelRoute(Record):
     active = models.ForeignKey("ModelRouteRevision", on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     archived_at = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+    most_at_once = models.PositiveIntegerField(
+        "calls at once", null=True, blank=True, help_text="Items that may be under way over it; empty: no limit."
+    )
+    most_per_minute = models.PositiveIntegerField(
+        "calls per minute", null=True, blank=True, help_text="Calls in sixty seconds; empty: no limit."
+    )
 
     class Meta:
         ordering = ["name"]

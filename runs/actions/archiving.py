@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from runs.models import Experiment
+from runs.models import Experiment, State
 from teams import audit
 from teams.access import Access
 from teams.permissions import Right
@@ -26,6 +26,8 @@ def archive(*, access: Access, experiment: UUID) -> Experiment:
     found = _held(access, experiment)
     if found.archived_at is not None:
         raise Refusal("conflict", f"Experiment {found.number} is archived already.")
+    if found.state == State.RUNNING:
+        raise Refusal("experiment_running", f"Experiment {found.number} is still running.")
     found.archived_at = timezone.now()
     found.save(update_fields=["archived_at"])
     _record("experiment.archived", access, found)

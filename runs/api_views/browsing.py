@@ -1,8 +1,7 @@
-"""API of experiments and their executions."""
+"""API of executions and their attempts."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -11,58 +10,13 @@ from rest_framework.response import Response
 
 from analysis.observations import FailureKind, Generation
 from runs import queries, serializers
-from runs.models import State
+from runs.parameters import word
 from teams import endpoints, lists
 from teams.api import known_parameters, page_of
 from teams.permissions import Right
-from teams.refusals import Refusal
 
 STATES = {state.name.lower(): state for state in Generation}
 FAILURES = {kind.name.lower(): kind for kind in FailureKind if kind}
-
-
-def _word(request: Request, name: str, allowed: Collection[str]) -> str:
-    value: str = request.query_params.get(name, "")
-    if value and value not in allowed:
-        raise Refusal("invalid_field", f"{name} is one of {', '.join(allowed)}.", place=name)
-    return value
-
-
-def _uuid(request: Request, name: str) -> str:
-    value: str = request.query_params.get(name, "")
-    try:
-        return str(UUID(value)) if value else ""
-    except ValueError:
-        raise Refusal("invalid_field", f"{name} is an id such as 01922f5e-….", place=name) from None
-
-
-class Experiments(endpoints.TeamView):
-    """The run history, newest first."""
-
-    needed = {"GET": (Right.EVALUATION_READ,)}
-
-    @extend_schema(
-        operation_id="experiments",
-        parameters=[
-            *endpoints.PAGING,
-            OpenApiParameter("dataset", UUID),
-            OpenApiParameter("subject", UUID),
-            OpenApiParameter("state", str, enum=State.values),
-            OpenApiParameter("archived", str, enum=["0", "1"]),
-        ],
-        responses=endpoints.listed(serializers.ExperimentCounted),
-    )
-    def get(self, request: Request) -> Response:
-        known_parameters(request, "page", "page_size", "dataset", "subject", "state", "archived")
-        rows = queries.filtered(
-            queries.experiments_of(self.access.team),
-            dataset=_uuid(request, "dataset"),
-            subject=_uuid(request, "subject"),
-            state=_word(request, "state", State.values),
-            archived=_word(request, "archived", ("0", "1")) == "1",
-        ).order_by("-number")
-        counted = lists.Batched(rows, queries.with_tallies)
-        return page_of(request, counted, lambda row: serializers.counted(*row))
 
 
 class Executions(endpoints.TeamView):
@@ -85,10 +39,28 @@ class Executions(endpoints.TeamView):
         found = access.find(queries.experiments_of(access.team), pk=experiment)
         rows = queries.executions_of(
             found,
-            state=STATES.get(_word(request, "state", STATES)),
-            failure=FAILURES.get(_word(request, "failure", FAILURES)),
+            state=STATES.get(word(request, "state", STATES)),
+            failure=FAILURES.get(word(request, "failure", FAILURES)),
         ).order_by("position")
         shown = lists.Batched(
             rows, lambda page: queries.execution_rows(page, content=access.reads_content, answers=access.reads_content)
         )
         return page_of(request, shown, serializers.execution_shape)
+
+
+class Attempts(endpoints.TeamView):
+    """The outside calls of one execution, in order. What they said stands with the execution."""
+
+    needed = {"GET": (Right.EVALUATION_READ,)}
+
+    @extend_schema(
+        operation_id="attempts",
+        parameters=endpoints.PAGING,
+        responses=endpoints.listed(serializers.AttemptShape),
+    )
+    def get(self, request: Request, experiment: UUID, position: int) -> Response:
+        known_parameters(request, "page", "page_size")
+        access = self.access
+        found = access.find(queries.experiments_of(access.team), pk=experiment)
+        chosen = access.find(queries.executions_of(found), team="experiment__team", position=position)
+        return page_of(request, queries.attempts_of(chosen), serializers.attempt_shape)

@@ -1,4 +1,4 @@
-"""Pages of experiments: the list, one experiment, one execution; archive and restore."""
+"""Pages of experiments: the list, one experiment, one execution."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import json
 from typing import Any
 from uuid import UUID
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 
 from analysis.observations import FailureKind, Generation
 from datasets.queries import content_of
-from runs import archiving, queries
+from runs import codes, queries
+from runs.actions.retrying import AGAIN
 from runs.models import Experiment, State, TrustTier
 from teams import lists
 from teams.gates import TeamRequest, team_page
@@ -79,12 +80,10 @@ def detail(request: TeamRequest, experiment: UUID) -> HttpResponse:
     page = lists.page_of(request, rows)
     tally = queries.tallies([found])[found.pk]
     context = {
+        **live(request, found, tally),
         "section": "experiments",
         "experiment": found,
         "tally": tally,
-        "outcomes": [(name, tally.states.get(member, 0)) for name, member in STATES.items()],
-        "failures": [(name, tally.failures[member]) for name, member in FAILURES.items() if member in tally.failures],
-        "latency": queries.latency_of(found),
         "provenance": json.dumps(found.provenance, indent=2, ensure_ascii=False) if found.provenance else "",
         "others": queries.comparable_with(found),
         "page": page,
@@ -94,6 +93,29 @@ def detail(request: TeamRequest, experiment: UUID) -> HttpResponse:
         "failure": failure,
     }
     return render(request, "runs/detail.html", context)
+
+
+def live(request: TeamRequest, experiment: Experiment, tally: queries.Tally) -> dict[str, Any]:
+    """What the part of the page needs that follows the work."""
+    launched = experiment.batch_id is not None
+    return {
+        "poll": reverse("experiments:progress", kwargs={"team": request.access.team.slug, "experiment": experiment.pk}),
+        "working": launched and experiment.state == State.RUNNING,
+        "pace": queries.pace_of(experiment, tally) if launched else None,
+        "paused": codes.pause(experiment.pause_code),
+        "outcomes": [(name, tally.states.get(member, 0)) for name, member in STATES.items()],
+        "failures": [(name, tally.failures[member]) for name, member in FAILURES.items() if member in tally.failures],
+        "latency": queries.latency_of(experiment),
+    }
+
+
+@team_page(Right.EVALUATION_READ)
+def progress(request: TeamRequest, experiment: UUID) -> HttpResponse:
+    """The part of an experiment's page that follows the work."""
+    found = _experiment(request, experiment)
+    tally = queries.tallies([found])[found.pk]
+    context = {"experiment": found, "tally": tally, "polled": True, **live(request, found, tally)}
+    return render(request, "runs/_live.html", context)
 
 
 @team_page(Right.EVALUATION_READ)
@@ -108,11 +130,16 @@ def execution(request: TeamRequest, experiment: UUID, position: int) -> HttpResp
         "attempts": queries.attempts_of(chosen),
         "repetitions": queries.repetitions_of(chosen),
         "last": position + 1 >= found.planned,
+        "earlier": queries.earlier_of(chosen),
+        "failure": codes.ending(chosen.error_code),
+        "may_retry": chosen.state in AGAIN and found.batch_id is not None and found.archived_at is None,
     }
     if request.access.reads_content:
         answer, asked = queries.answer_of(chosen), content_of(chosen.revision_id)
         context |= {
             "asked": asked,
+            "turns": queries.turns_of(chosen),
+            "tool_calls": queries.tool_calls_of(chosen, request.access),
             "content": asked.content,
             "answer": answer,
             "structured": json.dumps(answer.structured, indent=2, ensure_ascii=False)
@@ -120,17 +147,3 @@ def execution(request: TeamRequest, experiment: UUID, position: int) -> HttpResp
             else "",
         }
     return render(request, "runs/execution.html", context)
-
-
-@team_page(Right.EVALUATION_MANAGE, methods=("POST",))
-def archive(request: TeamRequest, experiment: UUID) -> HttpResponse:
-    found = archiving.archive(access=request.access, experiment=experiment)
-    messages.success(request, f"Experiment {found.number} is archived. You find it under Archived.")
-    return redirect("experiments:detail", team=request.access.team.slug, experiment=found.pk)
-
-
-@team_page(Right.EVALUATION_MANAGE, methods=("POST",))
-def restore(request: TeamRequest, experiment: UUID) -> HttpResponse:
-    found = archiving.restore(access=request.access, experiment=experiment)
-    messages.success(request, f"Experiment {found.number} is back in the lists.")
-    return redirect("experiments:detail", team=request.access.team.slug, experiment=found.pk)

@@ -9,7 +9,7 @@ from django.db import ProgrammingError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from analysis.observations import CostCoverage, FailureKind, Generation, Outcome
-from runs import archiving, queries
+from runs import actions, queries
 from runs.models import Execution, Experiment
 from teams.models import AuditEvent
 from teams.refusals import Refusal
@@ -194,10 +194,10 @@ def test_archive_and_restore_are_audited_and_change_nothing_else(cast, page_clie
 
 def test_archiving_needs_the_right_also_below_the_page(cast, made):
     with pytest.raises(Refusal) as refused:
-        archiving.archive(access=cast.access(cast.omar), experiment=made.pk)
+        actions.archive(access=cast.access(cast.omar), experiment=made.pk)
     assert refused.value.code == "missing_right"
     with pytest.raises(Refusal) as refused:
-        archiving.archive(access=cast.access(cast.cleo, cast.other_team), experiment=made.pk)
+        actions.archive(access=cast.access(cast.cleo, cast.other_team), experiment=made.pk)
     assert refused.value.code == "not_found"
 
 

@@ -11,6 +11,7 @@ from django.urls import URLPattern, URLResolver, reverse
 
 from agents.models import Harness
 from config import urls
+from runs.models import DraftTest
 from tests.shape.world import World
 
 
@@ -34,7 +35,8 @@ class Address:
 
     def of(self, world: World, **instead: Any) -> str:
         """The address of this world's objects; a parameter without a row in OBJECTS fails the build."""
-        values = {name: OBJECTS[name](world) for name in self.parameters} | instead
+        values = {name: OBJECTS[name](world) for name in self.parameters}
+        values |= {name: value(world) for name, value in OTHERS.get(self.name, {}).items()} | instead
         query = urlencode({name: value(world) for name, value in QUERIES.get(self.name, {}).items()})
         return reverse(self.name, kwargs=values) + (f"?{query}" if query else "")
 
@@ -68,6 +70,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "configuration": lambda world: world.configuration.pk,
     "harness": lambda world: Harness.objects.get().pk,
     "experiment": lambda world: world.candidate.pk,
+    "test": lambda world: DraftTest.objects.get(team=world.team).pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
     "role": lambda world: world.role.pk,
@@ -77,6 +80,13 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "mapping": lambda world: world.mapping.pk,
 }
 """What each parameter of an address names. A new parameter needs a row here."""
+
+LAUNCHED: dict[str, Callable[[World], Any]] = {"experiment": lambda world: world.launched.pk}
+OTHERS = {
+    **dict.fromkeys(("experiments:steer", "experiments:retry", "api:experiment_steps", "api:retries"), LAUNCHED),
+    **dict.fromkeys(("experiments:progress", "api:attempts"), LAUNCHED),
+}
+"""Addresses that name another object than the usual one of a parameter."""
 
 SIDES = {"candidate": lambda world: world.candidate.pk, "baseline": lambda world: world.baseline.pk}
 QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
@@ -93,7 +103,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
-    *("agent", "snapshot", "connector", "asset", "release", "configuration"),
+    *("agent", "snapshot", "connector", "asset", "release", "configuration", "test"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )
 """Parameters that name an object of a team by its id."""

@@ -14,7 +14,7 @@ from redis import Redis
 from agents import actions as agents
 from datasets import actions as datasets
 from intake.models import Import
-from runs import archiving
+from runs import actions as run_actions
 from teams.access import current_access
 from tests.intake.conftest import jsonl, rows
 from tests.shape.addresses import ENDPOINTS, PAGES, Address
@@ -51,7 +51,7 @@ def archived(world: World) -> World:
     agents.archive_agent(access=access, agent=world.snapshot.agent)
     agents.archive_connector(access=access, connector=world.connector)
     for experiment in (world.candidate, world.baseline):
-        archiving.archive(access=access, experiment=experiment.pk)
+        run_actions.archive(access=access, experiment=experiment.pk)
     return world
 
 

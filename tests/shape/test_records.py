@@ -37,8 +37,7 @@ IMMUTABLE = {
     "agents.ConfigurationRevision",
     "agents.ImportedAgent",
     "agents.HarnessRevision",
-    "runs.Attempt",
-    "runs.ArmColumns",
+    "runs.Span",
     "grading.MetricDefinition",
     "grading.Grader",
     "grading.GraderVersion",
@@ -59,6 +58,10 @@ CONTENT = {
     "agents.AssetContent",
     "agents.ConfigurationContent",
     "runs.Answer",
+    "runs.Turn",
+    "runs.SpanContent",
+    "runs.DraftTestContent",
+    "runs.DraftTestAnswer",
     "grading.GraderConfig",
     "grading.Reasoning",
     "intake.ImportFileName",
@@ -92,6 +95,12 @@ MUTABLE = {
     "agents.ConnectorReader": "is a role's right, given and taken",
     "runs.Experiment": "moves through its states and is archived; `finished` holds the rest",
     "runs.Execution": "moves along its states; `machine` holds the order",
+    "runs.Batch": "says whose turn it is, and ends with its experiments",
+    "runs.Deployment": "ends with its arm",
+    "runs.Attempt": "is settled once; `settled` and `machine` hold the rest",
+    "runs.ArmColumns": "is derived, and made anew after a retry; `unchanged` and `derived` hold the rest",
+    "runs.DraftTest": "moves along its states; `machine` holds the order",
+    "runs.DraftTestAttempt": "is settled once; `settled` and `machine` hold the rest",
     "grading.GradingPass": "moves through its states; `finished` holds the rest",
     "grading.Judgment": "is settled once; `settled` holds the rest",
     "intake.Mapping": "is a person's saved preference",
@@ -133,6 +142,13 @@ OWNED_THROUGH = {
     "agents.ReleaseTransition": "release",
     "agents.ConnectorReader": "connector",
     "runs.Execution": "experiment",
+    "runs.Deployment": "experiment",
+    "runs.Turn": "execution",
+    "runs.Span": "attempt",
+    "runs.SpanContent": "span",
+    "runs.DraftTestContent": "draft_test",
+    "runs.DraftTestAnswer": "draft_test",
+    "runs.DraftTestAttempt": "draft_test",
     "runs.Answer": "execution",
     "runs.Attempt": "execution",
     "runs.ArmColumns": "experiment",
@@ -225,6 +241,10 @@ def test_the_database_carries_every_trigger_that_the_tables_promise():
     assert _triggers("agents.Release") == {"machine", "kept", "settled"}
     assert _triggers("agents.ReleaseBinding") == {"bound"}
     assert _triggers("runs.Execution") == {"kept", "machine", "nothing_late"}
+    for label in ("runs.Attempt", "runs.DraftTestAttempt"):
+        assert _triggers(label) == {"kept", "settled", "machine"}
+    assert _triggers("runs.DraftTest") == {"kept", "machine"}
+    assert _triggers("runs.ArmColumns") == {"unchanged", "derived"}
     assert _triggers("grading.GradingPass") == {"finished"}
     assert _triggers("intake.RejectedRow") == {"unchanged", "kept_once_written"}
     assert _triggers("grading.Judgment") == {"kept", "settled", "nothing_late"}

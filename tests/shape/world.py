@@ -36,6 +36,8 @@ from intake.models import (
     RejectedRow,
     RejectedText,
 )
+from runs import actions as run_actions
+from runs.engine import working
 from runs.models import Attempt, Execution, Experiment
 from teams import actions, receipts
 from teams.access import Access, current_access
@@ -69,6 +71,7 @@ class World:
     connector: Connector
     release: Release
     configuration: Configuration
+    launched: Experiment
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -145,6 +148,7 @@ def build(team: Team, owner: User) -> World:
         *(team, owner, candidate, baseline, token, role, invitation),
         *(brought, mapping, slice_, snapshot, connector, release),
         _configuration(access, snapshot.agent),
+        _launched(access, candidate, snapshot),
     )
 
 
@@ -184,6 +188,22 @@ def _agent(access: Access) -> tuple[Snapshot, Connector]:
     later = {**said, "instructions": f"{CANARY}later instructions"}
     agent_actions.save_draft(access=access, agent=agent, definition=later, revision=2)
     return snapshot, connector
+
+
+def _launched(access: Access, like: Experiment, snapshot: Snapshot) -> Experiment:
+    """An experiment that ran here, with a tool that was called, and an Agent Test of another agent's draft."""
+    tool = model_route("fixture-tool", "fixture:tool")
+    agent = agent_actions.create_agent(access=access, name="Caller")
+    said = {**definition(tool), "settings": {}}
+    draft = agent_actions.save_draft(access=access, agent=agent, definition=said, revision=1)
+    plan = run_actions.Plan(version=like.version, tool_policy="record")
+    experiment = run_actions.evaluate_draft(access=access, agent=agent, draft_revision=draft.revision, plan=plan)
+    tested = snapshot.agent
+    run_actions.test_draft(access=access, agent=tested, draft_revision=3, asked=f"{CANARY}asked")
+    while working.step():
+        pass
+    experiment.refresh_from_db()
+    return experiment
 
 
 def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:

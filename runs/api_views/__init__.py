@@ -1,0 +1,1 @@
+"""API of experiments: looking, launching, steering, and Agent Test."""

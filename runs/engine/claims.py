@@ -1,0 +1,158 @@
+"""Claims: a conditional update with a lease and an epoch, by the database's clock."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import Error, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from analysis.observations import Generation
+from runs.models import Attempt, Call, DraftTestAttempt
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A table whose rows are worked on, and the table of their outside calls."""
+
+    table: str
+    calls: type[Call]
+    owner: str
+    """The field of a call that names its row."""
+
+
+EXECUTIONS: Final = Work("runs_execution", Attempt, "execution")
+DRAFT_TESTS: Final = Work("runs_drafttest", DraftTestAttempt, "draft_test")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    work: Work
+    id: Any
+    epoch: int
+
+
+class Lost(Exception):
+    """The claim is no longer ours: its lease ran out, and somebody may have judged the row since."""
+
+
+HELD: Final = f"id = %s AND epoch = %s AND state = {Generation.RUNNING.value} AND lease_until >= clock_timestamp()"
+"""Whether a claim still holds; every write of a worker asks for it."""
+
+
+def worker_name() -> str:
+    return f"{socket.gethostname()}:{os.getpid()}"[:80]
+
+
+def lock_claim(claim: Claim) -> None:
+    """Hold the claimed row until the end of the transaction, or `Lost`."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT 1 FROM {claim.work.table} WHERE {HELD} FOR NO KEY UPDATE", [claim.id, claim.epoch])
+        if cursor.fetchone() is None:
+            raise Lost
+
+
+def settle(claim: Claim, **columns: Any) -> None:
+    """Write what became of a claimed row, if it is still ours. It is nobody's afterwards."""
+    told = "".join(f"{name} = %s, " for name in columns)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {claim.work.table} SET {told}lease_until = NULL WHERE {HELD}",
+            [*columns.values(), claim.id, claim.epoch],
+        )
+        if cursor.rowcount != 1:
+            raise Lost
+
+
+def give_back(claim: Claim) -> None:
+    """The row waits again, as if nobody had claimed it. Only where no call was admitted under this claim."""
+    settle(claim, state=Generation.PLANNED.value, claimed_by="")
+
+
+class _Renewer:
+    """Renews the leases of this process's claims, from a thread and a connection of its own.
+
+    Both begin when a claim has lasted for a third of its lease, so that quick items cost nothing.
+    """
+
+    def __init__(self) -> None:
+        self._claims: dict[Claim, float] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def add(self, claim: Claim) -> None:
+        with self._changed:
+            self._claims[claim] = time.monotonic()
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._run, name="leases", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def remove(self, claim: Claim) -> None:
+        with self._changed:
+            self._claims.pop(claim, None)
+            self._changed.notify()
+
+    def _run(self) -> None:
+        side: BaseDatabaseWrapper | None = None
+        while True:
+            with self._changed:
+                third = settings.LEASE_SECONDS / 3
+                if not self._claims:
+                    if side is not None:
+                        side.close()
+                        side = None
+                    self._changed.wait()
+                    continue
+                due = min(self._claims.values()) + third - time.monotonic()
+                if due > 0:
+                    self._changed.wait(due)
+                    continue
+                now = time.monotonic()
+                claims = [claim for claim, renewed in self._claims.items() if renewed + third <= now + 0.01]
+            try:
+                side = side or connection.copy()
+                for claim in claims:
+                    _renew(side, claim)
+            except Error:
+                log.warning("leases were not renewed: the database cannot be reached")
+                if side is not None:
+                    side.close()
+                side = None
+                time.sleep(min(third, 1.0))
+            with self._changed:
+                for claim in claims:
+                    if claim in self._claims:
+                        self._claims[claim] = time.monotonic()
+
+
+def _renew(side: BaseDatabaseWrapper, claim: Claim) -> None:
+    with side.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {claim.work.table} SET lease_until = clock_timestamp() + make_interval(secs => %s) WHERE {HELD}",
+            [settings.LEASE_SECONDS, claim.id, claim.epoch],
+        )
+
+
+RENEWER: Final = _Renewer()
+
+
+@contextmanager
+def renewed(claim: Claim) -> Iterator[None]:
+    """Keep a claim's lease alive while it is worked on."""
+    RENEWER.add(claim)
+    try:
+        yield
+    finally:
+        RENEWER.remove(claim)

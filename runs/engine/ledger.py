@@ -1,0 +1,195 @@
+"""The ledger of outside calls: each is admitted in a row before it leaves, and settled with what came back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection, transaction
+from django.db.models import Max
+
+from agents.models import ModelRouteRevision
+from analysis.observations import CostCoverage
+from analysis.spend import CostGroup, fold
+from runs.engine.claims import Claim, Lost, lock_claim
+from runs.executors.contract import Ask, CallFailed, Executor, Reply, Usage
+from runs.executors.prices import Fact, Prices, cost_of
+from runs.models import AttemptState, Call
+from teams.bulk import database_now
+from teams.records import new_id
+
+MOST_TRIES: Final = 3
+LONGEST_PAUSE: Final = 30.0
+
+
+@dataclass
+class Account:
+    """The calls of one claim. `check` judges, right before each of them, whether it may leave."""
+
+    claim: Claim
+    route: ModelRouteRevision
+    executor: Executor
+    check: Callable[[], None]
+    pause: Callable[[float], None] = field(default=time.sleep)
+    durations: dict[UUID, float] = field(default_factory=dict)
+
+    def reply(self, ask: Ask, turn: int) -> tuple[UUID, Reply]:
+        """The answer to a request and the attempt that brought it, still unsettled.
+
+        A call that the provider refused is tried again, as an attempt of its own, after a while; one of which nobody
+        knows what became of is not. Raises the last `CallFailed`, whose attempt is settled by then.
+        """
+        for attempt in range(1, MOST_TRIES + 1):
+            try:
+                return self._once(ask, turn, attempt)
+            except CallFailed as failure:
+                if not failure.again or attempt == MOST_TRIES:
+                    raise
+                self.pause(min(failure.retry_after or 0.5 * 2**attempt, LONGEST_PAUSE))
+        raise AssertionError("unreachable")
+
+    def _once(self, ask: Ask, turn: int, attempt: int) -> tuple[UUID, Reply]:
+        reference = new_id()
+        began = 0.0
+
+        def admit() -> None:
+            nonlocal began
+            self._admit(reference, turn)
+            began = time.monotonic()
+
+        sent = Ask(
+            **{name: getattr(ask, name) for name in Ask.__slots__ if name not in ("reference", "attempt")},
+            reference=str(reference),
+            attempt=attempt,
+        )
+        try:
+            reply = self.executor.call(sent, admit)
+        except CallFailed as failure:
+            if began:
+                milliseconds = (time.monotonic() - began) * 1000
+                self._write(reference, AttemptState.FAILED, milliseconds, failure.usage, failure_code=failure.code)
+            raise
+        self.durations[reference] = (time.monotonic() - began) * 1000
+        return reference, reply
+
+    def _admit(self, reference: UUID, turn: int) -> None:
+        """Committed before the call leaves; whoever lost the claim or a right admits nothing."""
+        self.check()
+        calls = self.claim.work.calls
+        with transaction.atomic():
+            lock_claim(self.claim)
+            mine = {f"{self.claim.work.owner}_id": self.claim.id}
+            last = calls._default_manager.filter(**mine).aggregate(last=Max("number"))["last"] or 0
+            calls._default_manager.create(
+                id=reference,
+                number=last + 1,
+                epoch=self.claim.epoch,
+                turn=turn,
+                state=AttemptState.ADMITTED,
+                admitted_at=database_now(),
+                price_revision=self.route,
+                **mine,
+            )
+
+    def close(
+        self, reference: UUID, reply: Reply, *, keep: Callable[[], None], end: Callable[[], object | None]
+    ) -> None:
+        """What came back, in one step: the attempt's figures, what was said, and what it ends.
+
+        Where the claim is gone meanwhile, the first two are kept all the same, and `Lost` goes on.
+        """
+        try:
+            with transaction.atomic():
+                lock_claim(self.claim)
+                self._settle(reference, reply)
+                keep()
+                end()
+        except Lost:
+            with transaction.atomic():
+                self._settle(reference, reply)
+                keep()
+            raise
+
+    def _settle(self, reference: UUID, reply: Reply) -> None:
+        self._write(
+            reference,
+            AttemptState.SETTLED,
+            self.durations[reference],
+            reply.usage,
+            finish_reason=reply.finish_reason[:60],
+            provider_revision=reply.provider_revision[:120],
+            provider_request_id=reply.provider_request_id[:120],
+        )
+
+    def _write(self, reference: UUID, state: AttemptState, milliseconds: float, usage: Usage, **columns: Any) -> None:
+        """Settle an attempt, also of a claim that was lost meanwhile: then it is late, and what it cost stays known."""
+        fact = cost_of(usage, prices_of(self.route))
+        said = {
+            "settled_at": database_now(),
+            "duration_ms": milliseconds,
+            "input_tokens": usage.input,
+            "cached_input_tokens": usage.cached_input,
+            "output_tokens": usage.output,
+            **columns_of(fact),
+            **columns,
+        }
+        rows = self.claim.work.calls._default_manager.filter(pk=reference)
+        if not rows.filter(state=AttemptState.ADMITTED).update(state=state, **said):
+            rows.filter(state=AttemptState.INDETERMINATE).update(state=AttemptState.SETTLED_LATE, **said)
+
+
+def prices_of(route: ModelRouteRevision) -> Prices:
+    return Prices(
+        route.currency, route.input_micros, route.cached_input_micros, route.output_micros, route.call_fee_micros
+    )
+
+
+def columns_of(fact: Fact) -> dict[str, Any]:
+    return {
+        "cost_micros": fact.micros,
+        "cost_coverage": fact.coverage.value,
+        "cost_basis": fact.basis,
+        "currency": fact.currency,
+    }
+
+
+def totals(calls: Sequence[Call]) -> dict[str, Any]:
+    """What a row's calls add up to: cost with its coverage, tokens where every call told them, time outside."""
+    spend = fold(
+        CostGroup(one.currency, one.cost_basis, CostCoverage(one.cost_coverage), 1, one.cost_micros) for one in calls
+    )
+    known = spend.coverage is not CostCoverage.NONE
+    bases = {one.cost_basis for one in calls if one.cost_coverage}
+    basis = bases.pop() if len(bases) == 1 else "several"
+    fact = Fact(spend.known_micros, spend.coverage, basis, spend.currency) if known else Fact()
+    return {
+        **columns_of(fact),
+        "input_tokens": _sum([one.input_tokens for one in calls]),
+        "output_tokens": _sum([one.output_tokens for one in calls]),
+        "duration_ms": _sum([one.duration_ms for one in calls]),
+    }
+
+
+def _sum[Number: (int, float)](values: Sequence[Number | None]) -> Number | None:
+    """Nothing where one of them is unknown, and of nothing."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def calls_of(claim: Claim) -> list[Call]:
+    return list(claim.work.calls._default_manager.filter(**{f"{claim.work.owner}_id": claim.id}).order_by("number"))
+
+
+def has_open_call(claim: Claim) -> bool:
+    """Whether a call left under a claim of which nobody knows what became."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT EXISTS (SELECT 1 FROM {claim.work.calls._meta.db_table} "
+            f"WHERE {claim.work.owner}_id = %s AND state = 'admitted')",
+            [claim.id],
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])

@@ -1,0 +1,37 @@
+"""What a subject is asked with: its definition, the tools it may have, and where its calls go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agents.models import ModelRouteRevision
+from runs.engine.conversation import instructions_of
+from runs.executors.contract import Ask, Message, Target
+from runs.models import ToolPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """A definition with its route, ready to be asked."""
+
+    definition: Mapping[str, Any]
+    route: ModelRouteRevision
+    tool_policy: str
+
+    def ask(self, messages: Sequence[Message], repetition: int = 1) -> Ask:
+        said = self.definition
+        return Ask(
+            target=target_of(self.route),
+            instructions=instructions_of(said),
+            messages=messages,
+            tools=said["tools"] if self.tool_policy == ToolPolicy.RECORD else (),
+            settings=said["settings"],
+            schema=said["settings"].get("output_schema"),
+            repetition=repetition,
+        )
+
+
+def target_of(route: ModelRouteRevision) -> Target:
+    return Target(route.provider.kind, route.provider.key, route.model_id, route.base_url, route.secret_ref)

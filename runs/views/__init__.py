@@ -1,0 +1,1 @@
+"""Pages of experiments: looking, launching, steering, and Agent Test."""
