@@ -34,12 +34,13 @@ from teams.given import json_object
 from teams.refusals import Refusal
 
 OPERATORS: Final = {
-    "equals": "equals",
-    "contains": "contains",
-    "regex": "matches the pattern",
-    "json_schema": "fits the JSON schema",
-    "numeric": "is as large as",
+    "equals": ("equals", "does not equal"),
+    "contains": ("contains", "does not contain"),
+    "regex": ("matches, as a pattern,", "does not match, as a pattern,"),
+    "json_schema": ("fits, as a JSON schema,", "does not fit, as a JSON schema,"),
+    "numeric": ("is, as a number,", "is not, as a number,"),
 }
+"""What a check says of an answer, and what its negation says."""
 MATCHES: Final = {"all": "all of them are true", "any": "at least one is true"}
 SOURCES: Final = {"case": "What the case expects", "literal": "What is written here"}
 SPACES: Final = {"keep": "counts", "strip": "does not count at both ends", "fold": "counts as one space"}
@@ -156,7 +157,7 @@ def _flag(value: Any, place: str) -> bool:
     return value
 
 
-def _one_of(value: Any, allowed: Mapping[str, str], place: str) -> str:
+def _one_of(value: Any, allowed: Mapping[str, Any], place: str) -> str:
     if not isinstance(value, str) or value not in allowed:
         name = place.rpartition(".")[2]
         raise Refusal("invalid_field", f"{name} is one of {', '.join(allowed)}.", place=place)
@@ -200,12 +201,11 @@ def sentence(check: Mapping[str, Any], absent: bool = False) -> str:
         where = f"the answer at {check['at']}" if check["at"] else "the answer as JSON"
     if absent:
         return f"{where} is not there"
-    case = (
-        "what the case expects" if check.get("pointer") == EXPECTED else f"what the case says at {check.get('pointer')}"
-    )
-    return f"{where} {'does not meet: ' if check['negate'] else ''}{OPERATORS[check['operator']]} " + (
-        case if check["source"] == "case" else "what is written in the check"
-    )
+    compared = "what is written in the check"
+    if check["source"] == "case":
+        at = check["pointer"]
+        compared = "what the case expects" if at == EXPECTED else f"what the case says at {at or 'its whole'}"
+    return f"{where} {OPERATORS[check['operator']][check['negate']]} {compared}"
 
 
 def _found(check: Mapping[str, Any], evidence: Evidence) -> Any:

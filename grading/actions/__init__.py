@@ -7,7 +7,7 @@ from grading.actions.graders import (
     rename_grader,
     restore_grader,
 )
-from grading.actions.hosts import list_host, set_host_listed
+from grading.actions.hosts import list_host, note_host, set_host_listed
 from grading.actions.metrics import create_metric
 from grading.actions.passes import complete, definition_of, grader_version, open_pass
 
@@ -20,6 +20,7 @@ __all__ = [
     "definition_of",
     "grader_version",
     "list_host",
+    "note_host",
     "open_pass",
     "rename_grader",
     "restore_grader",

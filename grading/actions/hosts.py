@@ -27,13 +27,20 @@ def checked_host(text: str) -> str:
 
 @transaction.atomic
 def list_host(*, host: str, note: str, by: User | None) -> ValidatorHost:
-    """Validators may reach the host from now on. One that was archived comes back."""
-    name, note = checked_host(host), line(note, "note", 200)
-    row, made = ValidatorHost.objects.get_or_create(host=name, defaults={"note": note})
-    if not made and (row.note != note or row.archived_at is not None):
-        row.note, row.archived_at = note, None
-        row.save(update_fields=["note", "archived_at"])
-    _audit("validator_host.listed", row, by)
+    """Validators may reach the host from now on."""
+    row: ValidatorHost
+    row, made = ValidatorHost.objects.get_or_create(host=checked_host(host), defaults={"note": line(note, "note", 200)})
+    if made:
+        _audit("validator_host.listed", row, by)
+    return set_host_listed(row=row, listed=True, by=by)
+
+
+@transaction.atomic
+def note_host(*, row: ValidatorHost, note: str, by: User | None) -> ValidatorHost:
+    """Another note beside the host; whether validators may reach it stays as it is."""
+    row.note = line(note, "note", 200)
+    row.save(update_fields=["note"])
+    _audit("validator_host.noted", row, by)
     return row
 
 
