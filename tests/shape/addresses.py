@@ -67,6 +67,8 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "release": lambda world: world.release.pk,
     "configuration": lambda world: world.configuration.pk,
     "harness": lambda world: Harness.objects.get().pk,
+    "grader": lambda world: world.grader.pk,
+    "metric": lambda world: world.grader.definition_id,
     "experiment": lambda world: world.candidate.pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
@@ -94,6 +96,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
     *("agent", "snapshot", "connector", "asset", "release", "configuration"),
+    *("grader", "metric"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )
 """Parameters that name an object of a team by its id."""

@@ -40,7 +40,6 @@ IMMUTABLE = {
     "runs.Attempt",
     "runs.ArmColumns",
     "grading.MetricDefinition",
-    "grading.Grader",
     "grading.GraderVersion",
     "grading.PassGrader",
     "grading.Interpretation",
@@ -92,6 +91,8 @@ MUTABLE = {
     "agents.ConnectorReader": "is a role's right, given and taken",
     "runs.Experiment": "moves through its states and is archived; `finished` holds the rest",
     "runs.Execution": "moves along its states; `machine` holds the order",
+    "grading.Grader": "is renamed and archived; `same` holds what it measures and how",
+    "grading.ValidatorHost": "is archived and restored",
     "grading.GradingPass": "moves through its states; `finished` holds the rest",
     "grading.Judgment": "is settled once; `settled` holds the rest",
     "intake.Mapping": "is a person's saved preference",
@@ -165,6 +166,7 @@ WITHOUT_TEAM = {
     "agents.HarnessRevision": "operators own it",
     "agents.Asset": "those of the product have no team",
     "agents.ModelRoute": "operators own it; every team may use it",
+    "grading.ValidatorHost": "operators own it; every team's validators may reach it",
     "agents.ModelRouteRevision": "operators own it",
     "teams.AuditEvent": "signing in and operators' acts belong to no team",
 }
@@ -225,6 +227,7 @@ def test_the_database_carries_every_trigger_that_the_tables_promise():
     assert _triggers("agents.Release") == {"machine", "kept", "settled"}
     assert _triggers("agents.ReleaseBinding") == {"bound"}
     assert _triggers("runs.Execution") == {"kept", "machine", "nothing_late"}
+    assert _triggers("grading.Grader") == {"kept", "same"}
     assert _triggers("grading.GradingPass") == {"finished"}
     assert _triggers("intake.RejectedRow") == {"unchanged", "kept_once_written"}
     assert _triggers("grading.Judgment") == {"kept", "settled", "nothing_late"}
