@@ -32,6 +32,11 @@ KINDS: Final = {
 }
 
 
+def begun(text: str) -> str:
+    """The text as a label, with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
 class MetricForm(forms.Form):
     name = forms.CharField(label="Name", max_length=120, help_text="Shown in lists, charts and exports.")
     key = forms.CharField(
@@ -41,17 +46,22 @@ class MetricForm(forms.Form):
     direction = forms.ChoiceField(
         label="Direction", choices=[(direction.value, text) for direction, text in DIRECTIONS.items()]
     )
-    low = forms.FloatField(
-        label="Lowest value", required=False, help_text="Of a number. Empty where nothing bounds it."
-    )
-    high = forms.FloatField(label="Highest value", required=False, help_text="Of a number, likewise.")
-    unit = forms.CharField(label="Unit", required=False, max_length=20, help_text="Of a number, such as points or ms.")
-    categories = Lines("Categories", rows=4, help_text="One in a line; for categories alone.")
+    low = forms.FloatField(label="Lowest value", required=False, help_text="Empty where nothing bounds it.")
+    high = forms.FloatField(label="Highest value", required=False, help_text="Likewise.")
+    unit = forms.CharField(label="Unit", required=False, max_length=20, help_text="Such as points or ms.")
+    categories = Lines("Categories", rows=4, help_text="One in a line.")
     ordered = forms.BooleanField(label="The categories stand from the lowest to the highest", required=False)
 
     def said(self) -> dict[str, Any]:
+        """The metric without what its kind does not have: those fields are not shown."""
         given = dict(self.cleaned_data)
-        given["categories"] = [one.strip() for one in given["categories"].split("\n") if one.strip()]
+        if given["kind"] != Kind.NUMERIC:
+            given |= {"low": None, "high": None, "unit": ""}
+        words = [one.strip() for one in given["categories"].split("\n") if one.strip()]
+        given["categories"] = words if given["kind"] == Kind.CATEGORICAL else []
+        given["ordered"] = given["ordered"] and given["kind"] == Kind.CATEGORICAL
+        if given["kind"] == Kind.CATEGORICAL and not given["ordered"]:
+            given["direction"] = Direction.UNORDERED.value
         return given
 
     def add(self, refusal: Refusal) -> None:
@@ -99,6 +109,9 @@ class GraderForm(forms.Form):
             for name in self.named:
                 del self.fields[name]
         self.prepared(routes, hosts)
+        if given is not None and ("try" in given or "more" in given):
+            for field in self.fields.values():
+                field.required = False  # nothing is saved yet, so nothing is missing yet
 
     def measurable(self, metrics: Any) -> Any:
         """The metrics that a grader of the kind can measure."""
@@ -167,7 +180,7 @@ class CheckForm(forms.Form):
     ignore_case = forms.BooleanField(label="Ignore upper and lower case", required=False)
     space = forms.ChoiceField(
         label="White space",
-        choices=[(name, text.capitalize()) for name, text in assertions.SPACES.items()],
+        choices=[(name, begun(text)) for name, text in assertions.SPACES.items()],
         required=False,
     )
     tolerance = forms.FloatField(
@@ -175,10 +188,10 @@ class CheckForm(forms.Form):
     )
     scale = forms.ChoiceField(
         label="Tolerance is",
-        choices=[(name, text.capitalize()) for name, text in assertions.SCALES.items()],
+        choices=[(name, begun(text)) for name, text in assertions.SCALES.items()],
         required=False,
     )
-    negate = forms.BooleanField(label="Turn it round: it must not be so", required=False)
+    negate = forms.BooleanField(label="Must not be so", required=False)
 
     def check(self) -> dict[str, Any]:
         """The check as it goes to `assertions.checked`; fields that its operator does not have are left out."""
@@ -248,7 +261,7 @@ class AssertionForm(GraderForm):
     kind = GraderKind.ASSERTION
     match = forms.ChoiceField(
         label="The answer passes when",
-        choices=[(name, text.capitalize()) for name, text in assertions.MATCHES.items()],
+        choices=list(assertions.MATCHES.items()),
         initial="all",
     )
     answer = Lines("An answer", rows=3)
@@ -363,7 +376,7 @@ class ValidatorForm(GraderForm):
     url = forms.CharField(label="Address", max_length=500)
     sends = forms.MultipleChoiceField(
         label="Sends",
-        choices=[(name, text.capitalize()) for name, text in validators.SENDS.items()],
+        choices=[(name, begun(text)) for name, text in validators.SENDS.items()],
         widget=forms.CheckboxSelectMultiple,
         initial=["answer", "expected"],
         help_text="As one JSON object. Nothing else leaves the console.",

@@ -73,6 +73,7 @@ def create_grader(
     access.require(*EDIT_CONTENT)
     if kind not in AUTHORED:
         raise Refusal("invalid_field", f"kind is one of {', '.join(AUTHORED)}.", place="kind")
+    metric = access.find(MetricDefinition.objects.all(), pk=metric.pk)
     _measures(kind, metric)
     said = checked(kind, config, evidence, fee_micros, fee_currency)
     name = given_name(name, "the grader")

@@ -109,6 +109,11 @@ class GraderVersion(Immutable):
         return f"{self.grader.name} version {self.number}"
 
     @property
+    def accepts(self) -> str:
+        """Its evidence in words."""
+        return ", ".join(EvidenceKind(one).label for one in self.evidence)
+
+    @property
     def mark(self) -> str:
         """How it is called beside others of its grader."""
         return str(self.number)

@@ -111,7 +111,7 @@ def _beside(before: GraderVersion, after: GraderVersion) -> list[FieldDiff]:
 
 def facts_of(version: GraderVersion) -> list[tuple[str, str]]:
     """What a reader of metadata sees of a version."""
-    found = [("Judges by", ", ".join(version.evidence))] if version.evidence else []
+    found = [("Judges by", version.accepts)] if version.evidence else []
     if version.route_revision is not None:
         found.append(("Model", f"{version.route_revision.model_id}, {version.route_revision}"))
     if version.fee_micros is not None:
