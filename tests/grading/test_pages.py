@@ -89,8 +89,8 @@ def test_an_assertion_is_tried_without_storing_anything(cast, page_client, here,
     part = tried("in PARIS", "Paris", CHECK, **{"HX-Request": "true"})
     assert "Does not pass" in part and "New grader" not in part
     assert "Not applicable" in tried("in PARIS", "", CHECK)
-    broken = tried("a", "a", {**CHECK, "operator": "regex", "source": "literal", "value": "("}, **{"HX-Request": "true"})
-    assert "cannot be tried" in broken
+    unread = {**CHECK, "operator": "regex", "source": "literal", "value": "("}
+    assert "cannot be tried" in tried("a", "a", unread, **{"HX-Request": "true"})
     assert Grader.objects.count() == count
     version = actions.create_grader(access=access, metric=correct, kind="assertion", name="G", config=CONTAINS)
     page = f"{here}{version.grader_id}/"
