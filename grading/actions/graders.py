@@ -13,7 +13,7 @@ from agents.actions.snapshots import active, route_facts
 from agents.definitions import digest
 from agents.models import ModelRoute, ModelRouteRevision
 from analysis.observations import Kind
-from grading import assertions, judges, validators
+from grading import assertions, judges, queries, validators
 from grading.models import (
     EvidenceKind,
     Grader,
@@ -21,7 +21,6 @@ from grading.models import (
     GraderKind,
     GraderVersion,
     MetricDefinition,
-    ValidatorHost,
 )
 from teams import audit
 from teams.access import Access
@@ -154,8 +153,7 @@ def checked(kind: str, config: Any, evidence: Any, fee_micros: Any, fee_currency
     if kind == GraderKind.ASSERTION:
         body = assertions.checked(config)
     elif kind == GraderKind.VALIDATOR:
-        hosts = ValidatorHost.objects.filter(archived_at=None).values_list("host", flat=True)
-        body = validators.checked(config, hosts=set(hosts), loopback=settings.EMBEDDED)
+        body = validators.checked(config, hosts=queries.validator_hosts(), loopback=settings.EMBEDDED)
     else:
         body = judges.checked(config)
         if judges.needs_enrichment(body) and EvidenceKind.ENRICHMENT not in accepted:

@@ -6,6 +6,7 @@ from grading.queries.graders import (
     grader_versions,
     graders_of,
     metrics_of,
+    validator_hosts,
 )
 from grading.queries.passes import (
     GraderFigures,
@@ -28,4 +29,5 @@ __all__ = [
     "metrics_of",
     "pass_counts",
     "passes_of",
+    "validator_hosts",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Count, OuterRef, Q, Subquery
 
-from grading.models import Grader, GraderConfig, GraderVersion, MetricDefinition
+from grading.models import Grader, GraderConfig, GraderVersion, MetricDefinition, ValidatorHost
 from teams.access import Access
 from teams.records import Availability
 
@@ -45,6 +45,11 @@ def grader_versions(grader: Grader) -> models.QuerySet[GraderVersion]:
     """A grader's versions, newest first."""
     rows: models.QuerySet[GraderVersion] = GraderVersion.objects.filter(grader=grader)
     return rows.select_related("grader__definition", "made_by", "route_revision__route", "route_revision__provider")
+
+
+def validator_hosts() -> list[str]:
+    """The hosts that validators may reach now: asked when a version is written, and again before each call."""
+    return list(ValidatorHost.objects.filter(archived_at=None).values_list("host", flat=True))
 
 
 @dataclass(frozen=True, slots=True)

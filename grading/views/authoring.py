@@ -14,7 +14,7 @@ from grading import actions, assertions, queries
 from grading.actions.graders import AUTHORED, EDIT_CONTENT
 from grading.forms import FORMS, AssertionForm, GraderForm
 from grading.judging import Judged
-from grading.models import GraderKind, GraderVersion, ValidatorHost
+from grading.models import GraderKind, GraderVersion
 from grading.views.graders import found_grader
 from teams import lists
 from teams.gates import READ_OR_POST, TeamRequest, team_page
@@ -29,7 +29,7 @@ def _form(request: TeamRequest, kind: str, *, named: bool, **more: Any) -> Grade
         metrics=queries.metrics_of(request.access),
         named=named,
         routes=routes(),
-        hosts=ValidatorHost.objects.filter(archived_at=None).values_list("host", flat=True),
+        hosts=queries.validator_hosts(),
         **more,
     )
 
