@@ -10,6 +10,7 @@ team_pages: list[URLPattern | URLResolver] = [
     path("", views.team_home, name="team_home"),
     path("datasets/", include("datasets.urls")),
     path("agents/", include("agents.urls")),
+    path("graders/", include("grading.urls")),
     path("experiments/", include("runs.urls")),
     path("imports/", include("intake.urls")),
     path("comparisons/", include("comparisons.urls")),

@@ -1,9 +1,15 @@
-"""API addresses of experiments with their passes."""
+"""API addresses of experiments with their passes, of metrics and of graders."""
 
 from django.urls import path
 
-from grading import api_views
+from grading.api_views import experiments, graders, metrics
 
 urlpatterns = [
-    path("experiments/<uuid:experiment>", api_views.ExperimentDetail.as_view(), name="experiment"),
+    path("experiments/<uuid:experiment>", experiments.ExperimentDetail.as_view(), name="experiment"),
+    path("metrics", metrics.Metrics.as_view(), name="metrics"),
+    path("metrics/<uuid:metric>", metrics.MetricDetail.as_view(), name="metric"),
+    path("graders", graders.Graders.as_view(), name="graders"),
+    path("graders/<uuid:grader>", graders.GraderDetail.as_view(), name="grader"),
+    path("graders/<uuid:grader>/versions", graders.GraderVersions.as_view(), name="grader_versions"),
+    path("graders/<uuid:grader>/versions/<int:number>", graders.GraderVersionDetail.as_view(), name="grader_version"),
 ]

@@ -1,13 +1,17 @@
-"""Shapes of the API: an experiment's passes and what their graders said."""
+"""Shapes of the API: an experiment's passes and what their graders said; metrics and graders."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from analysis.observations import Direction, Kind
+from grading.models import EvidenceKind, GraderKind
 from grading.queries import GraderFigures, PassFigures
 from runs.serializers import ExperimentCounted
+from teams.api import StrictSerializer
 
 
 class MetricShape(serializers.Serializer[Any]):
@@ -75,3 +79,94 @@ def pass_shape(figures: PassFigures) -> dict[str, Any]:
         "finished_at": row.finished_at,
         "graders": [grader_shape(grader) for grader in figures.graders],
     }
+
+
+# --- metrics and graders ---------------------------------------------------------------------------
+
+
+class MetricRow(MetricShape):
+    categories = serializers.ListField(child=serializers.CharField(), help_text="Empty: any word, or no category.")
+    ordered = serializers.BooleanField(help_text="The categories stand from the lowest to the highest.")
+    created_at = serializers.DateTimeField()
+
+
+class NewMetric(StrictSerializer):
+    key = serializers.CharField(max_length=120)
+    name = serializers.CharField(max_length=120)
+    kind = serializers.CharField(max_length=20, help_text=", ".join(Kind))
+    direction = serializers.CharField(max_length=20, help_text=", ".join(Direction))
+    low = serializers.FloatField(required=False, allow_null=True)
+    high = serializers.FloatField(required=False, allow_null=True)
+    unit = serializers.CharField(required=False, allow_blank=True, max_length=20)
+    categories = serializers.ListField(child=serializers.CharField(max_length=200), required=False, max_length=50)
+    ordered = serializers.BooleanField(required=False)
+
+
+class GraderRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+    kind = serializers.CharField(help_text=", ".join(GraderKind.values))
+    metric = serializers.UUIDField(source="definition_id")
+    metric_key = serializers.CharField(source="definition.key")
+    versions = serializers.IntegerField()
+    sha256 = serializers.CharField(help_text="Of the newest version.")
+    archived_at = serializers.DateTimeField(allow_null=True)
+    revision = serializers.IntegerField()
+
+
+class VersionInput(StrictSerializer):
+    """What a version says. `fee_micros` is a validator's fee per call: null is unknown, zero is free."""
+
+    config = serializers.DictField(help_text="What the kind needs; docs/graders.md says what that is.")
+    evidence = serializers.ListField(
+        child=serializers.CharField(max_length=20),
+        required=False,
+        max_length=5,
+        help_text=f"{', '.join(EvidenceKind.values)}; generation unless given.",
+    )
+    fee_micros = serializers.IntegerField(required=False, allow_null=True, min_value=0)
+    fee_currency = serializers.CharField(required=False, allow_blank=True, max_length=3)
+
+
+class NewGrader(VersionInput):
+    metric = serializers.UUIDField()
+    kind = serializers.CharField(max_length=20, help_text="assertion, judge, validator")
+    name = serializers.CharField(max_length=120)
+
+
+class GraderEdit(StrictSerializer):
+    """One of them, or both."""
+
+    name = serializers.CharField(max_length=120, required=False)
+    archived = serializers.BooleanField(required=False)
+
+
+class NewGraderVersion(VersionInput):
+    grader_revision = serializers.IntegerField(min_value=1, help_text="The grader's revision that was read.")
+
+
+class GraderVersionRow(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    grader = serializers.UUIDField(source="grader_id")
+    kind = serializers.CharField(source="grader.kind")
+    number = serializers.IntegerField()
+    sha256 = serializers.CharField()
+    evidence = serializers.ListField(child=serializers.CharField(), help_text="Empty in imported versions.")
+    route = serializers.SerializerMethodField(help_text="Of a judge: the key of its model route.")
+    route_revision = serializers.SerializerMethodField(help_text="Of a judge: the revision that it pins.")
+    fee_micros = serializers.IntegerField(allow_null=True, help_text="Of a validator; null is unknown, 0 is free.")
+    fee_currency = serializers.CharField()
+    created_at = serializers.DateTimeField()
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_route(self, row: Any) -> str | None:
+        return row.route_revision.route.key if row.route_revision else None
+
+    @extend_schema_field(serializers.IntegerField(allow_null=True))
+    def get_route_revision(self, row: Any) -> int | None:
+        return row.route_revision.number if row.route_revision else None
+
+
+class GraderVersionDetail(GraderVersionRow):
+    availability = serializers.CharField(help_text="available, expired, deleted, redacted or never captured.")
+    config = serializers.JSONField(allow_null=True, help_text="Null without the right evaluation.content.read.")

@@ -69,6 +69,8 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "release": lambda world: world.release.pk,
     "configuration": lambda world: world.configuration.pk,
     "harness": lambda world: Harness.objects.get().pk,
+    "grader": lambda world: world.grader.pk,
+    "metric": lambda world: world.grader.definition_id,
     "experiment": lambda world: world.candidate.pk,
     "test": lambda world: DraftTest.objects.get(team=world.team).pk,
     "position": lambda world: 0,
@@ -104,6 +106,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
     *("agent", "snapshot", "connector", "asset", "release", "configuration", "test"),
+    *("grader", "metric"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )
 """Parameters that name an object of a team by its id."""

@@ -29,6 +29,7 @@ def test_the_import_contracts_are_kept():
         ("analysis.paired, analysis.sentence", DJANGO),
         ("analysis.strict_json, analysis.refusals", (*DJANGO, "numpy", "scipy")),
         ("intake.readers", DJANGO),
+        ("grading.assertions, grading.judges, grading.validators", DJANGO),
     ],
 )
 def test_what_works_offline_loads_no_server(modules: str, without: tuple[str, ...]):

@@ -13,6 +13,7 @@ from redis import Redis
 
 from agents import actions as agents
 from datasets import actions as datasets
+from grading import actions as grading
 from intake.models import Import
 from runs import actions as run_actions
 from teams.access import current_access
@@ -49,6 +50,7 @@ def archived(world: World) -> World:
     datasets.archive_slice(access=access, slice_=world.slice)
     datasets.archive_dataset(access=access, dataset=world.candidate.version.dataset)
     agents.archive_agent(access=access, agent=world.snapshot.agent)
+    grading.archive_grader(access=access, grader=world.grader)
     agents.archive_connector(access=access, connector=world.connector)
     for experiment in (world.candidate, world.baseline):
         run_actions.archive(access=access, experiment=experiment.pk)

@@ -39,7 +39,6 @@ IMMUTABLE = {
     "agents.HarnessRevision",
     "runs.Span",
     "grading.MetricDefinition",
-    "grading.Grader",
     "grading.GraderVersion",
     "grading.PassGrader",
     "grading.Interpretation",
@@ -64,6 +63,7 @@ CONTENT = {
     "runs.DraftTestAnswer",
     "grading.GraderConfig",
     "grading.Reasoning",
+    "grading.EnrichmentOutput",
     "intake.ImportFileName",
 }
 """Protected text beside its row. It may be taken away, never come back; the trigger `one_way` holds that."""
@@ -101,8 +101,13 @@ MUTABLE = {
     "runs.ArmColumns": "is derived, and made anew after a retry; `unchanged` and `derived` hold the rest",
     "runs.DraftTest": "moves along its states; `machine` holds the order",
     "runs.DraftTestAttempt": "is settled once; `settled` and `machine` hold the rest",
+    "grading.Grader": "is renamed and archived; `same` holds what it measures and how",
+    "grading.ValidatorHost": "is archived and restored",
     "grading.GradingPass": "moves through its states; `finished` holds the rest",
     "grading.Judgment": "is settled once; `settled` holds the rest",
+    "grading.JudgmentAttempt": "is settled once; `settled` and `machine` hold the rest",
+    "grading.Enrichment": "is settled once; `settled` holds the rest",
+    "grading.EnrichmentAttempt": "is settled once; `settled` and `machine` hold the rest",
     "intake.Mapping": "is a person's saved preference",
     "intake.Import": "moves through its states",
     "intake.ImportText": "is written when an import is examined again",
@@ -158,6 +163,10 @@ OWNED_THROUGH = {
     "grading.GradingPass": "experiment",
     "grading.PassGrader": "grading_pass",
     "grading.Judgment": "grading_pass",
+    "grading.JudgmentAttempt": "judgment",
+    "grading.Enrichment": "execution",
+    "grading.EnrichmentOutput": "enrichment",
+    "grading.EnrichmentAttempt": "enrichment",
     "grading.Reasoning": "judgment",
     "grading.Interpretation": "grading_pass",
     "grading.SeriesColumn": "grading_pass",
@@ -181,6 +190,7 @@ WITHOUT_TEAM = {
     "agents.HarnessRevision": "operators own it",
     "agents.Asset": "those of the product have no team",
     "agents.ModelRoute": "operators own it; every team may use it",
+    "grading.ValidatorHost": "operators own it; every team's validators may reach it",
     "agents.ModelRouteRevision": "operators own it",
     "teams.AuditEvent": "signing in and operators' acts belong to no team",
 }
@@ -245,6 +255,7 @@ def test_the_database_carries_every_trigger_that_the_tables_promise():
         assert _triggers(label) == {"kept", "settled", "machine"}
     assert _triggers("runs.DraftTest") == {"kept", "machine"}
     assert _triggers("runs.ArmColumns") == {"unchanged", "derived"}
+    assert _triggers("grading.Grader") == {"kept", "same"}
     assert _triggers("grading.GradingPass") == {"finished"}
     assert _triggers("intake.RejectedRow") == {"unchanged", "kept_once_written"}
     assert _triggers("grading.Judgment") == {"kept", "settled", "nothing_late"}

@@ -25,7 +25,8 @@ from comparisons.models import KeptResult
 from datasets import actions as dataset_actions
 from datasets.bodies import Case
 from datasets.models import ItemRevision, Slice
-from grading.models import GraderConfig, Judgment, Reasoning
+from grading import actions as grading_actions
+from grading.models import Grader, GraderConfig, Judgment, Reasoning
 from intake.models import (
     Import,
     ImportedRun,
@@ -72,6 +73,7 @@ class World:
     release: Release
     configuration: Configuration
     launched: Experiment
+    grader: Grader
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -149,6 +151,7 @@ def build(team: Team, owner: User) -> World:
         *(brought, mapping, slice_, snapshot, connector, release),
         _configuration(access, snapshot.agent),
         _launched(access, candidate, snapshot),
+        _graders(access),
     )
 
 
@@ -264,6 +267,31 @@ def _configuration(access: Access, agent: Agent) -> Configuration:
     ]
     body = {"root": "lead", "slots": ["main"], "roles": roles, "delegation": [{"from": "lead", "to": "reader"}]}
     return agent_actions.create_configuration(access=access, name="Pair", body=body).configuration
+
+
+def _graders(access: Access) -> Grader:
+    """A grader of each kind that people make, with something protected in every text; the assertion."""
+    grading_actions.list_host(host="checks.example.org", note="", by=None)
+    metric = grading_actions.create_metric(
+        access=access, key="kind", name="Kind", kind="boolean", direction="higher_is_better"
+    )
+    judge = {
+        "route": model_route().key,
+        "prompt": f"{CANARY}prompt {{{{answer}}}} {{{{enrichment}}}}",
+        "rubric": f"{CANARY}rubric",
+    }
+    validator = {"url": f"https://checks.example.org/{CANARY}path", "sends": ["answer"], "value": f"/{CANARY}value"}
+    check = {"operator": "contains", "source": "literal", "value": f"{CANARY}wanted"}
+    bodies: dict[str, dict[str, Any]] = {
+        "judge": {"config": judge, "evidence": ["generation", "enrichment"]},
+        "validator": {"config": validator, "fee_micros": 0, "fee_currency": "USD"},
+        "assertion": {"config": {"checks": [check]}},
+    }
+    made = [
+        grading_actions.create_grader(access=access, metric=metric, kind=kind, name=f"Our {kind}", **said)
+        for kind, said in bodies.items()
+    ]
+    return made[-1].grader
 
 
 def outsiders() -> tuple[User, User]:

@@ -11,6 +11,7 @@ from django.db import transaction
 from analysis import strict_json
 from config import demo
 from config.demo_agents import load_agents
+from config.demo_graders import load_graders
 from intake import actions as intake
 from runs.models import Experiment
 from teams import actions as teams
@@ -43,7 +44,9 @@ def load() -> None:
     lock("load_demo")
     first = demo.TEAMS[0].slug
     _people_and_teams()
-    load_agents(current_access(User.objects.get(email=demo.FOUNDER), first))
+    founder = current_access(User.objects.get(email=demo.FOUNDER), first)
+    load_agents(founder)
+    load_graders(founder)
     if Experiment.objects.filter(team__slug=first).exists():
         return
     access = current_access(User.objects.get(email=demo.IMPORTER), first)

@@ -1,4 +1,4 @@
-"""What creates grading evidence: definitions, graders, exact versions, passes.
+"""What imports create: definitions, graders, exact versions, passes.
 
 The functions run inside the caller's transaction, which holds the team's evidence lock.
 """
@@ -15,12 +15,14 @@ from analysis.observations import Metric
 from grading.models import (
     Grader,
     GraderConfig,
+    GraderKind,
     GraderVersion,
     GradingPass,
     MetricDefinition,
     PassGrader,
+    PassOrigin,
 )
-from runs.models import Experiment, Origin, State
+from runs.models import Experiment, State
 from teams.access import Access
 
 
@@ -34,6 +36,8 @@ def definition_of(*, access: Access, metric: Metric) -> MetricDefinition:
         low=metric.low,
         high=metric.high,
         unit=metric.unit,
+        categories=[],
+        ordered=False,
         defaults={"name": metric.name or metric.key},
     )
     return found
@@ -43,7 +47,7 @@ def grader_version(
     *, definition: MetricDefinition, name: str, identity: str, config: Mapping[str, Any]
 ) -> GraderVersion:
     """The exact measurement with this identity; a new identity is the grader's next version."""
-    grader, _ = Grader.objects.get_or_create(definition=definition, name=name, defaults={"kind": "imported"})
+    grader, _ = Grader.objects.get_or_create(definition=definition, name=name, kind=GraderKind.IMPORTED)
     known: GraderVersion | None = GraderVersion.objects.filter(grader=grader, sha256=identity).first()
     if known is not None:
         return known
@@ -61,7 +65,7 @@ def open_pass(
         id=pk,
         experiment=experiment,
         number=number,
-        origin=Origin.IMPORT,
+        origin=PassOrigin.IMPORT,
         name=name,
         state=State.RUNNING,
         creator=access.user,

@@ -1,0 +1,33 @@
+"""What creates grading evidence: definitions, graders with exact versions, passes."""
+
+from grading.actions.graders import (
+    add_grader_version,
+    archive_grader,
+    create_grader,
+    rename_grader,
+    restore_grader,
+)
+from grading.actions.hosts import list_host, note_host, set_host_listed
+from grading.actions.metrics import create_metric
+from grading.actions.passes import complete, definition_of, grader_version, open_pass
+from grading.actions.planning import GradingPlan, Planned, checked_plan, open_planned_pass
+
+__all__ = [
+    "GradingPlan",
+    "Planned",
+    "add_grader_version",
+    "archive_grader",
+    "checked_plan",
+    "complete",
+    "create_grader",
+    "create_metric",
+    "definition_of",
+    "grader_version",
+    "list_host",
+    "note_host",
+    "open_pass",
+    "open_planned_pass",
+    "rename_grader",
+    "restore_grader",
+    "set_host_listed",
+]

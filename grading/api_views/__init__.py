@@ -1,0 +1,1 @@
+"""API of experiments with their passes, of metrics and of graders."""

@@ -1,0 +1,1 @@
+"""Pages of metrics and graders."""
