@@ -22,6 +22,7 @@ app.conf.update(
     beat_schedule={
         "advance-imports": {"task": "intake.tasks.advance_imports", "schedule": 5.0, "options": {"expires": 5}},
         "tick-runs": {"task": "runs.tasks.tick", "schedule": 2.0, "options": {"expires": 2}},
+        "tick-grading": {"task": "grading.tasks.tick", "schedule": 2.0, "options": {"expires": 2}},
         "expire-uploads": {"task": "intake.tasks.expire_uploads", "schedule": 3600.0, "options": {"expires": 3600}},
     },
 )

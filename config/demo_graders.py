@@ -35,7 +35,7 @@ def load_graders(access: Access) -> None:
     )
     looser = {"checks": [{**CHECK, "ignore_case": True, "space": "fold"}]}
     actions.add_grader_version(access=access, grader=first.grader, config=looser, revision=1)
-    route = ModelRoute.objects.filter(active__isnull=False, archived_at=None).order_by("key").first()
+    route = ModelRoute.objects.filter(key="support-judge", active__isnull=False, archived_at=None).first()
     if route is not None:
         judge = {"route": route.key, "prompt": PROMPT, "rubric": RUBRIC}
         actions.create_grader(access=access, metric=correct, kind="judge", name="Correctness judge", config=judge)

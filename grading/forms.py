@@ -14,6 +14,7 @@ from analysis import strict_json
 from analysis.observations import Direction, Kind
 from analysis.refusals import Refused
 from grading import assertions, judges, validators
+from grading.actions import GradingPlan, Planned
 from grading.judging import Evidence
 from grading.models import EvidenceKind, GraderKind, GraderVersion, MetricDefinition
 from grading.words import WHOLE, pretty
@@ -442,3 +443,45 @@ class ValidatorForm(GraderForm):
 FORMS: Final[Mapping[str, type[GraderForm]]] = {
     one.kind.value: one for one in (AssertionForm, JudgeForm, ValidatorForm)
 }
+
+
+# --- passes ----------------------------------------------------------------------------------------
+
+
+class RegradeForm(forms.Form):
+    """Exact versions, newest first; each says what it judges by. `key` is the request key."""
+
+    graders = forms.MultipleChoiceField(label="Graders", widget=forms.CheckboxSelectMultiple)
+    enrichment = forms.ChoiceField(
+        label="Enrichment",
+        required=False,
+        help_text="A validator that is asked once about each answer, for judges that look at what it finds.",
+    )
+    name = forms.CharField(label="Name", required=False, max_length=120, help_text="To tell passes apart.")
+    key = forms.CharField(widget=forms.HiddenInput, min_length=8, max_length=100)
+
+    def __init__(self, *args: Any, versions: Iterable[GraderVersion], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._versions = {str(one.pk): one for one in versions}
+        choices = []
+        for pk, one in self._versions.items():
+            for evidence in one.evidence:
+                looks = ", by what a validator found" if evidence == EvidenceKind.ENRICHMENT else ""
+                label = f"{one} ({one.grader.definition.name}): {one.grader.get_kind_display().lower()}{looks}"
+                choices.append((f"{pk}:{evidence}", label))
+        self.fields["graders"].choices = choices  # type: ignore[attr-defined]
+        validating = [one for one in self._versions.values() if one.grader.kind == GraderKind.VALIDATOR]
+        self.fields["enrichment"].choices = [("", "None"), *((str(one.pk), str(one)) for one in validating)]  # type: ignore[attr-defined]
+
+    def said(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        return {name: given[name] for name in ("graders", "enrichment", "name")}
+
+    def plan(self) -> GradingPlan:
+        chosen = [one.rpartition(":") for one in self.cleaned_data["graders"]]
+        enrichment = self._versions.get(self.cleaned_data["enrichment"])
+        return GradingPlan([Planned(self._versions[pk], evidence) for pk, _, evidence in chosen], enrichment)
+
+    def add(self, refusal: Refusal) -> None:
+        name = refusal.place.partition("[")[0]
+        self.add_error(name if name in self.fields else None, f"{refusal.message} {refusal.allowed}")

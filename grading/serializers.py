@@ -48,6 +48,23 @@ class PassShape(serializers.Serializer[Any]):
     graders = GraderShape(many=True)
 
 
+class PlannedGrader(StrictSerializer):
+    version = serializers.UUIDField(help_text="Id of a grader's version.")
+    evidence = serializers.ChoiceField(EvidenceKind.values, required=False, default=EvidenceKind.GENERATION.value)
+
+
+class NewPass(StrictSerializer):
+    graders = PlannedGrader(many=True)
+    enrichment = serializers.UUIDField(
+        required=False, allow_null=True, default=None, help_text="A validator's version."
+    )
+    name = serializers.CharField(max_length=120, required=False, allow_blank=True, default="")
+
+
+class NewPassStep(StrictSerializer):
+    step = serializers.ChoiceField(["resume", "cancel"])
+
+
 class ExperimentDetail(ExperimentCounted):
     facts = serializers.ListField(child=serializers.ListField(), help_text="Pairs of name and value.")
     passes = PassShape(many=True)

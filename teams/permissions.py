@@ -44,3 +44,6 @@ LAUNCH_RIGHTS = (Right.EVALUATION_READ, *IMPORT_RIGHTS)
 
 TEST_RIGHTS = (Right.AGENT_READ, Right.AGENT_TEST, Right.EVALUATION_CONTENT_READ)
 """What Agent Test needs: a draft, what is asked and what comes back are content."""
+
+GRADING_RIGHTS = (Right.EVALUATION_READ, Right.EVALUATION_EXECUTE, Right.EVALUATION_CONTENT_READ)
+"""What grading answers that are there already needs."""

@@ -11,12 +11,14 @@ from grading.actions.hosts import list_host, note_host, set_host_listed
 from grading.actions.metrics import create_metric
 from grading.actions.passes import complete, definition_of, grader_version, open_pass
 from grading.actions.planning import GradingPlan, Planned, checked_plan, open_planned_pass
+from grading.actions.regrading import cancel_pass, regrade, resume_pass
 
 __all__ = [
     "GradingPlan",
     "Planned",
     "add_grader_version",
     "archive_grader",
+    "cancel_pass",
     "checked_plan",
     "complete",
     "create_grader",
@@ -27,7 +29,9 @@ __all__ = [
     "note_host",
     "open_pass",
     "open_planned_pass",
+    "regrade",
     "rename_grader",
     "restore_grader",
+    "resume_pass",
     "set_host_listed",
 ]

@@ -108,7 +108,7 @@ def _needs_enrichment(version: GraderVersion) -> bool:
     if version.grader.kind != GraderKind.JUDGE:
         return False
     body = GraderConfig.objects.values_list("body", flat=True).get(version=version)
-    return judges.needs_enrichment(body)
+    return body is not None and judges.needs_enrichment(body)
 
 
 def open_planned_pass(

@@ -36,6 +36,7 @@ class GradingPass(Record):
     enrichment = models.ForeignKey(GraderVersion, on_delete=models.PROTECT, null=True, related_name="+")
     plan_sha256 = models.CharField(max_length=64, blank=True)
     parallel = models.PositiveSmallIntegerField(default=4)
+    served_at = models.DateTimeField(null=True)
     paused_at = models.DateTimeField(null=True)
     pause_code = models.CharField(max_length=60, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

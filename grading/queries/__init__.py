@@ -6,6 +6,7 @@ from grading.queries.graders import (
     grader_versions,
     graders_of,
     metrics_of,
+    usable_versions,
     validator_hosts,
 )
 from grading.queries.passes import (
@@ -29,5 +30,6 @@ __all__ = [
     "metrics_of",
     "pass_counts",
     "passes_of",
+    "usable_versions",
     "validator_hosts",
 ]

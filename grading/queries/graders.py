@@ -66,3 +66,15 @@ def config_of(version: GraderVersion) -> Config:
     if content is None or content.availability != Availability.AVAILABLE:
         return Config(None, content.availability if content else "never captured")
     return Config(content.body, "")
+
+
+def usable_versions(access: Access) -> list[GraderVersion]:
+    """Exact versions that can judge something new, by metric and grader, newest first."""
+    rows = GraderVersion.objects.filter(
+        grader__definition__team=access.team, grader__archived_at=None, graderconfig__body__isnull=False
+    ).exclude(grader__kind="imported")
+    rows = rows.select_related("grader__definition", "route_revision__route")
+    return list(rows.order_by("grader__definition__key", "grader__name", "-number")[:MOST_USABLE])
+
+
+MOST_USABLE = 500

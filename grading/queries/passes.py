@@ -9,9 +9,11 @@ from uuid import UUID
 from django.db import connection
 from django.db.models import Count
 
-from analysis.observations import Direction, Kind, Outcome
+from analysis.observations import Direction, Generation, Kind, Outcome
 from grading.models import GradingPass, Judgment, MetricDefinition, PassGrader, Reasoning
-from runs.models import Execution, Experiment
+from runs.models import Execution, Experiment, State
+
+OUTSTANDING = (Outcome.PENDING, Outcome.WAITING_FOR_EVIDENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,36 @@ class GraderFigures:
 class PassFigures:
     grading_pass: GradingPass
     graders: tuple[GraderFigures, ...]
+    answers: int = 0
+    """Completed answers, each of which every grader of the pass is to judge."""
+
+    @property
+    def working(self) -> bool:
+        return self.grading_pass.state == State.RUNNING
+
+    @property
+    def label(self) -> str:
+        return f"Pass {self.grading_pass.number} is grading"
+
+    @property
+    def paused(self) -> str:
+        """Why nothing new is judged, in words."""
+        return "Whoever made the pass may not have it go on. Give them their rights back and resume, or grade anew."
+
+    @property
+    def expected(self) -> int:
+        return self.answers * len(self.graders)
+
+    @property
+    def judged(self) -> int:
+        """Judgments that have an outcome of their own; pending and waiting ones are outstanding."""
+        return sum(
+            count for one in self.graders for outcome, count in one.outcomes.items() if outcome not in OUTSTANDING
+        )
+
+    @property
+    def errors(self) -> int:
+        return sum(one.outcomes.get(Outcome.GRADER_ERROR, 0) for one in self.graders)
 
 
 def pass_counts(experiments: Iterable[Experiment]) -> dict[UUID, int]:
@@ -105,7 +137,8 @@ def passes_of(experiment: Experiment) -> list[PassFigures]:
                 categories=categories.get(key, {}),
             )
         )
-    return [PassFigures(grading_pass, tuple(graders.get(grading_pass.pk, ()))) for grading_pass in passes]
+    answers = Execution.objects.filter(experiment=experiment, state=Generation.COMPLETED, superseded=False).count()
+    return [PassFigures(one, tuple(graders.get(one.pk, ())), answers) for one in passes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,3 +29,9 @@ def passes_of(experiment: Experiment) -> list[queries.PassFigures]:
 def judgments_of(context: Context, execution: Execution) -> list[queries.JudgmentRow]:
     """Judgments of an execution; their reasoning only for readers of content."""
     return queries.judgments_of(execution, content=context["request"].access.reads_content)
+
+
+@register.filter
+def at_work(passes: list[queries.PassFigures]) -> bool:
+    """Whether one of them may still change by itself."""
+    return any(entry.working and entry.grading_pass.paused_at is None for entry in passes)

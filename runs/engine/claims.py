@@ -16,20 +16,40 @@ from django.conf import settings
 from django.db import Error, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from analysis.observations import Generation
+from analysis.observations import FailureKind, Generation
 from runs.models import Attempt, Call, DraftTestAttempt
 
 log = logging.getLogger(__name__)
 
 
+TOTALS: Final = ("cost_micros", "cost_coverage", "cost_basis", "currency")
+MEASURED: Final = (*TOTALS, "input_tokens", "output_tokens", "duration_ms")
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A table whose rows are worked on, and the table of their outside calls."""
+    """A table whose rows are worked on, the table of their outside calls, and how its states are spelt."""
 
     table: str
     calls: type[Call]
     owner: str
     """The field of a call that names its row."""
+    column: str = "state"
+    waiting: int = Generation.PLANNED.value
+    running: int = Generation.RUNNING.value
+    """Where it is the same as `waiting`, the lease alone says that somebody works on the row."""
+    indeterminate: int = Generation.INDETERMINATE.value
+    interrupted: tuple[tuple[str, int], ...] = (
+        ("state", Generation.FAILED.value),
+        ("failure_kind", FailureKind.INTERRUPTED.value),
+    )
+    ended: str = "finished_at"
+    totals: tuple[str, ...] = MEASURED
+
+    @property
+    def held(self) -> str:
+        """Whether a claim still holds; every write of a worker asks for it."""
+        return f"id = %s AND epoch = %s AND {self.column} = {self.running} AND lease_until >= clock_timestamp()"
 
 
 EXECUTIONS: Final = Work("runs_execution", Attempt, "execution")
@@ -47,10 +67,6 @@ class Lost(Exception):
     """The claim is no longer ours: its lease ran out, and somebody may have judged the row since."""
 
 
-HELD: Final = f"id = %s AND epoch = %s AND state = {Generation.RUNNING.value} AND lease_until >= clock_timestamp()"
-"""Whether a claim still holds; every write of a worker asks for it."""
-
-
 def worker_name() -> str:
     return f"{socket.gethostname()}:{os.getpid()}"[:80]
 
@@ -58,7 +74,9 @@ def worker_name() -> str:
 def lock_claim(claim: Claim) -> None:
     """Hold the claimed row until the end of the transaction, or `Lost`."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT 1 FROM {claim.work.table} WHERE {HELD} FOR NO KEY UPDATE", [claim.id, claim.epoch])
+        cursor.execute(
+            f"SELECT 1 FROM {claim.work.table} WHERE {claim.work.held} FOR NO KEY UPDATE", [claim.id, claim.epoch]
+        )
         if cursor.fetchone() is None:
             raise Lost
 
@@ -68,7 +86,7 @@ def settle(claim: Claim, **columns: Any) -> None:
     told = "".join(f"{name} = %s, " for name in columns)
     with connection.cursor() as cursor:
         cursor.execute(
-            f"UPDATE {claim.work.table} SET {told}lease_until = NULL WHERE {HELD}",
+            f"UPDATE {claim.work.table} SET {told}lease_until = NULL WHERE {claim.work.held}",
             [*columns.values(), claim.id, claim.epoch],
         )
         if cursor.rowcount != 1:
@@ -77,7 +95,7 @@ def settle(claim: Claim, **columns: Any) -> None:
 
 def give_back(claim: Claim) -> None:
     """The row waits again, as if nobody had claimed it. Only where no call was admitted under this claim."""
-    settle(claim, state=Generation.PLANNED.value, claimed_by="")
+    settle(claim, **{claim.work.column: claim.work.waiting, "claimed_by": ""})
 
 
 class _Renewer:
@@ -140,7 +158,8 @@ class _Renewer:
 def _renew(side: BaseDatabaseWrapper, claim: Claim) -> None:
     with side.cursor() as cursor:
         cursor.execute(
-            f"UPDATE {claim.work.table} SET lease_until = clock_timestamp() + make_interval(secs => %s) WHERE {HELD}",
+            f"UPDATE {claim.work.table} SET lease_until = clock_timestamp() + make_interval(secs => %s) "
+            f"WHERE {claim.work.held}",
             [settings.LEASE_SECONDS, claim.id, claim.epoch],
         )
 

@@ -11,7 +11,7 @@ from django.db import connection
 from analysis.observations import FailureKind, Generation
 from runs.engine import ledger, standing
 from runs.engine.claims import DRAFT_TESTS, Claim, Lost, renewed, settle, worker_name
-from runs.engine.ledger import Account
+from runs.engine.ledger import Account, by_route
 from runs.engine.standing import RightsLost
 from runs.engine.subjects import Asker
 from runs.executors import executor_for
@@ -62,7 +62,8 @@ def work_on(claim: Claim) -> None:
                 _end(claim, Generation.BLOCKED, code="draft_unavailable")
                 return
             asker = Asker(content.definition, row.route_revision, ToolPolicy.RECORD)
-            account = Account(claim, row.route_revision, executor_for(row.route_revision.provider.kind), may_go_on)
+            route = row.route_revision
+            account = Account(claim, executor_for(route.provider.kind), may_go_on, by_route(route), route)
             reference, reply = account.reply(asker.ask([Message("user", content.asked)]), 0)
             account.close(
                 reference,

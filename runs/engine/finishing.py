@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from analysis.observations import FailureKind, Generation
+from analysis.observations import Generation
 from runs import actions, columns
 from runs.engine import deployments, ledger
 from runs.engine.claims import DRAFT_TESTS, EXECUTIONS, Claim, Work
@@ -65,19 +65,19 @@ def finish_all() -> int:
     return sum(finish(row[0]) for row in rows)
 
 
-def sweep() -> int:
+def sweep(*works: Work) -> int:
     """Judge claims whose lease ran out. Returns how many there were.
 
     Where a call had left, nobody knows what became of it: the item is indeterminate, keeps what it has, and is never
     done again by itself. Where none had, nothing happened, and the item waits again; its completed turns stay.
     """
-    return sum(_judge(claim) for work in (EXECUTIONS, DRAFT_TESTS) for claim in _expired(work))
+    return sum(_judge(claim) for work in works or (EXECUTIONS, DRAFT_TESTS) for claim in _expired(work))
 
 
 def _expired(work: Work) -> list[Claim]:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT id, epoch FROM {work.table} WHERE state = {Generation.RUNNING.value} "
+            f"SELECT id, epoch FROM {work.table} WHERE {work.column} = {work.running} "
             f"AND lease_until < clock_timestamp() ORDER BY lease_until LIMIT {MOST_SWEPT}"
         )
         return [Claim(work, *row) for row in cursor.fetchall()]
@@ -87,8 +87,9 @@ def _judge(claim: Claim) -> bool:
     """One claim, whose worker may come back at any moment: the row is locked, and asked again."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT 1 FROM {claim.work.table} WHERE id = %s AND epoch = %s AND state = {Generation.RUNNING.value} "
-            "AND lease_until < clock_timestamp() FOR NO KEY UPDATE SKIP LOCKED",
+            f"SELECT 1 FROM {claim.work.table} WHERE id = %s AND epoch = %s "
+            f"AND {claim.work.column} = {claim.work.running} AND lease_until < clock_timestamp() "
+            "FOR NO KEY UPDATE SKIP LOCKED",
             [claim.id, claim.epoch],
         )
         if cursor.fetchone() is None:
@@ -105,28 +106,21 @@ def _indeterminate(claim: Claim) -> None:
     claim.work.calls._default_manager.filter(**mine).update(
         state=AttemptState.INDETERMINATE, failure_code="invocation_indeterminate", settled_at=database_now()
     )
-    _write(
-        claim,
-        state=Generation.INDETERMINATE.value,
-        error_code="invocation_indeterminate",
-        finished_at=database_now(),
-        **ledger.totals(ledger.calls_of(claim)),
-    )
+    work = claim.work
+    _end(claim, **{work.column: work.indeterminate, "error_code": "invocation_indeterminate"})
 
 
 def _again(claim: Claim) -> None:
     """Wait again, unless that was tried often enough: something about the item itself ends its workers."""
     if claim.epoch >= MOST_CLAIMS:
-        _write(
-            claim,
-            state=Generation.FAILED.value,
-            failure_kind=FailureKind.INTERRUPTED.value,
-            error_code="interrupted",
-            finished_at=database_now(),
-            **ledger.totals(ledger.calls_of(claim)),
-        )
+        _end(claim, **dict(claim.work.interrupted), error_code="interrupted")
     else:
-        _write(claim, state=Generation.PLANNED.value, claimed_by="")
+        _write(claim, **{claim.work.column: claim.work.waiting, "claimed_by": ""})
+
+
+def _end(claim: Claim, **told: Any) -> None:
+    totals = ledger.totals(ledger.calls_of(claim), claim.work.totals)
+    _write(claim, **told, **{claim.work.ended: database_now()}, **totals)
 
 
 MOST_CLAIMS: Final = 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,8 +14,8 @@ from django.db.models import Max
 from agents.models import ModelRouteRevision
 from analysis.observations import CostCoverage
 from analysis.spend import CostGroup, fold
-from runs.engine.claims import Claim, Lost, lock_claim
-from runs.executors.contract import Ask, CallFailed, Executor, Reply, Usage
+from runs.engine.claims import MEASURED, TOTALS, Claim, Lost, lock_claim
+from runs.executors.contract import Ask, CallFailed, Executor, Post, Reply, Usage
 from runs.executors.prices import Fact, Prices, cost_of
 from runs.models import AttemptState, Call
 from teams.bulk import database_now
@@ -27,16 +27,22 @@ LONGEST_PAUSE: Final = 30.0
 
 @dataclass
 class Account:
-    """The calls of one claim. `check` judges, right before each of them, whether it may leave."""
+    """The calls of one claim. `check` judges, right before each of them, whether it may leave.
+
+    `price` says what a call cost, from what it used and whether it failed; `route` is whose prices those were.
+    """
 
     claim: Claim
-    route: ModelRouteRevision
     executor: Executor
     check: Callable[[], None]
+    price: Callable[[Usage, bool], Fact]
+    route: ModelRouteRevision | None = None
+    again_on: frozenset[str] = frozenset()
+    """Codes after which another attempt follows beside those that the provider asks for."""
     pause: Callable[[float], None] = field(default=time.sleep)
     durations: dict[UUID, float] = field(default_factory=dict)
 
-    def reply(self, ask: Ask, turn: int) -> tuple[UUID, Reply]:
+    def reply(self, ask: Ask | Post, turn: int) -> tuple[UUID, Reply]:
         """The answer to a request and the attempt that brought it, still unsettled.
 
         A call that the provider refused is tried again, as an attempt of its own, after a while; one of which nobody
@@ -46,12 +52,12 @@ class Account:
             try:
                 return self._once(ask, turn, attempt)
             except CallFailed as failure:
-                if not failure.again or attempt == MOST_TRIES:
+                if not (failure.again or failure.code in self.again_on) or attempt == MOST_TRIES:
                     raise
                 self.pause(min(failure.retry_after or 0.5 * 2**attempt, LONGEST_PAUSE))
         raise AssertionError("unreachable")
 
-    def _once(self, ask: Ask, turn: int, attempt: int) -> tuple[UUID, Reply]:
+    def _once(self, ask: Ask | Post, turn: int, attempt: int) -> tuple[UUID, Reply]:
         reference = new_id()
         began = 0.0
 
@@ -60,11 +66,7 @@ class Account:
             self._admit(reference, turn)
             began = time.monotonic()
 
-        sent = Ask(
-            **{name: getattr(ask, name) for name in Ask.__slots__ if name not in ("reference", "attempt")},
-            reference=str(reference),
-            attempt=attempt,
-        )
+        sent = replace(ask, reference=str(reference), attempt=attempt)
         try:
             reply = self.executor.call(sent, admit)
         except CallFailed as failure:
@@ -126,7 +128,7 @@ class Account:
 
     def _write(self, reference: UUID, state: AttemptState, milliseconds: float, usage: Usage, **columns: Any) -> None:
         """Settle an attempt, also of a claim that was lost meanwhile: then it is late, and what it cost stays known."""
-        fact = cost_of(usage, prices_of(self.route))
+        fact = self.price(usage, state is AttemptState.FAILED)
         said = {
             "settled_at": database_now(),
             "duration_ms": milliseconds,
@@ -139,6 +141,12 @@ class Account:
         rows = self.claim.work.calls._default_manager.filter(pk=reference)
         if not rows.filter(state=AttemptState.ADMITTED).update(state=state, **said):
             rows.filter(state=AttemptState.INDETERMINATE).update(state=AttemptState.SETTLED_LATE, **said)
+
+
+def by_route(route: ModelRouteRevision) -> Callable[[Usage, bool], Fact]:
+    """What calls over a route cost, by the prices of its revision."""
+    prices = prices_of(route)
+    return lambda usage, failed: cost_of(usage, prices)
 
 
 def prices_of(route: ModelRouteRevision) -> Prices:
@@ -156,7 +164,7 @@ def columns_of(fact: Fact) -> dict[str, Any]:
     }
 
 
-def totals(calls: Sequence[Call]) -> dict[str, Any]:
+def totals(calls: Sequence[Call], kept: Sequence[str] = MEASURED) -> dict[str, Any]:
     """What a row's calls add up to: cost with its coverage, tokens where every call told them, time outside."""
     spend = fold(
         CostGroup(one.currency, one.cost_basis, CostCoverage(one.cost_coverage), 1, one.cost_micros) for one in calls
@@ -165,12 +173,8 @@ def totals(calls: Sequence[Call]) -> dict[str, Any]:
     bases = {one.cost_basis for one in calls if one.cost_coverage}
     basis = bases.pop() if len(bases) == 1 else "several"
     fact = Fact(spend.known_micros, spend.coverage, basis, spend.currency) if known else Fact()
-    return {
-        **columns_of(fact),
-        "input_tokens": _sum([one.input_tokens for one in calls]),
-        "output_tokens": _sum([one.output_tokens for one in calls]),
-        "duration_ms": _sum([one.duration_ms for one in calls]),
-    }
+    measured = {name: _sum([getattr(one, name) for one in calls]) for name in kept if name not in TOTALS}
+    return columns_of(fact) | measured
 
 
 def _sum[Number: (int, float)](values: Sequence[Number | None]) -> Number | None:

@@ -14,7 +14,7 @@ from datasets.models import ItemContent
 from runs.engine import deployments, ledger, standing
 from runs.engine.claims import Claim, Lost, give_back, renewed, settle
 from runs.engine.conversation import Exchange, exchanges, messages
-from runs.engine.ledger import Account
+from runs.engine.ledger import Account, by_route
 from runs.engine.standing import RightsLost
 from runs.engine.subjects import Asker
 from runs.engine.turns import Next
@@ -81,7 +81,13 @@ class Item:
             self._complete_from(done[-1])  # everything came back, and only the end was never written
             return
         before = [(exchange, turn.answered or "") for exchange, turn in zip(script, done, strict=False)]
-        account = Account(self.claim, asker.route, executor_for(asker.route.provider.kind), self._may_go_on)
+        account = Account(
+            self.claim,
+            executor_for(asker.route.provider.kind),
+            self._may_go_on,
+            by_route(asker.route),
+            asker.route,
+        )
         for index in range(len(done), len(script)):
             now = script[index]
             ask = asker.ask(messages(before, now), self.execution.repetition)

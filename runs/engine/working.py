@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
-from typing import Final
 
 from django.db import InterfaceError, OperationalError
 
@@ -13,9 +11,6 @@ from runs.engine import draft_tests, finishing, quantum, turns, wakes
 from teams.bulk import held_lock
 
 log = logging.getLogger(__name__)
-
-STRETCH: Final = 1.0
-"""Seconds for which one wake-up keeps a worker, so that imports and mails get theirs in between."""
 
 
 def step() -> bool:
@@ -44,11 +39,7 @@ def _safely(work: Callable[[], None], what: str) -> None:
 
 def stretch() -> None:
     """Work for a while, then leave the rest to another wake-up."""
-    until = time.monotonic() + STRETCH
-    while step():
-        if time.monotonic() >= until:
-            wakes.send(1)
-            return
+    wakes.stretch(step, wakes.TASK)
 
 
 def tick() -> int:

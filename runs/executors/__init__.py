@@ -12,6 +12,7 @@ MODULES: Final = {
     "openai": "runs.executors.providers",
     "anthropic": "runs.executors.providers",
     "google": "runs.executors.providers",
+    "post": "runs.executors.posting",
 }
 """By the kind of a provider. Loaded when first needed: libraries of providers are large, and the web needs none."""
 

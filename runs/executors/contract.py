@@ -54,6 +54,16 @@ USUAL_SECONDS: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
+class Post:
+    """One JSON object for a program that answers with one. `reference` is our id of the attempt."""
+
+    url: str
+    body: Mapping[str, Any]
+    reference: str = ""
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens by class, as the provider counted them; None is unknown. Cached ones are part of `input`."""
 
@@ -132,7 +142,7 @@ FAILURES: Final[dict[str, Failure]] = {
 
 
 class Executor(Protocol):
-    def call(self, ask: Ask, admit: Callable[[], None]) -> Reply:
+    def call(self, ask: Any, admit: Callable[[], None]) -> Reply:
         """Make exactly one outside call. `admit` is called right before anything leaves, once.
 
         Raises `CallFailed`. Whatever `admit` raises goes through, and then nothing has left.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from config.demo import DATASET
 from tests.journeys.evidence import MAPPING, demo_rows, two_hundred_cases, write
 from tests.journeys.house import NARROW, WIDE, House
 
@@ -137,6 +139,50 @@ def _of_written(*steps: str) -> Callable[[House, dict[str, str]], str]:
     return find
 
 
+def _of_agent(kind: str) -> Callable[[House, dict[str, str]], str]:
+    """A page of experiments about the demo's first agent."""
+
+    def find(house: House, imports: dict[str, str]) -> str:
+        agent = house.first_link(f"{S}/agents/", rf"{S}/agents/{UUID}/")
+        return f"{S}/experiments/{kind}/{agent.rstrip('/').rpartition('/')[2]}/"
+
+    return find
+
+
+def _tested(house: House, imports: dict[str, str]) -> str:
+    """An Agent Test that has ended."""
+    address = _of_agent("tests-of")(house, imports)
+    shown = house.get(address)
+    known = re.search(rf'href="({address}{UUID}/)"', shown)
+    if known is None:
+        revision = re.search(r'name="draft_revision" value="(\d+)"', shown)
+        assert revision
+        house.send(address, {"asked": "Where is QN-20418?", "draft_revision": revision[1], "key": "page-of-a-test"})
+        known = re.search(rf'href="({address}{UUID}/)"', house.get(address))
+        assert known
+    for _ in range(100):
+        if 'data-terminal="true"' in house.get(known[1]):
+            break
+        time.sleep(0.1)
+    return known[1]
+
+
+def _ran_here(house: House, imports: dict[str, str]) -> str:
+    """An experiment that ran in this house."""
+    shown = house.get(f"{S}/experiments/new")
+    snapshot = re.search(rf'<option value="({UUID})">Help desk #', shown)
+    version = re.search(rf'<option value="({UUID})">{DATASET}, version', shown)
+    assert snapshot and version
+    form = {"snapshot": snapshot[1], "version": version[1], "repetitions": "1", "tool_policy": "none"}
+    house.send(f"{S}/experiments/new", {**form, "key": "page-of-a-run"})
+    return house.first_link(f"{S}/experiments/", rf"{S}/experiments/{UUID}/")
+
+
+def _grading(house: House, imports: dict[str, str]) -> str:
+    experiment = house.first_link(f"{S}/experiments/", rf"{S}/experiments/{UUID}/")
+    return f"{S}/graders/of/{experiment.rstrip('/').rpartition('/')[2]}/grade"
+
+
 S = "/t/support"
 PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "login": ("", _at("/sign-in/")),
@@ -258,6 +304,12 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
         "ana",
         _inside(f"{S}/experiments/", rf"{S}/experiments/{UUID}/", rf"{S}/experiments/{UUID}/executions/\d+/"),
     ),
+    "experiments:new": ("ana", _at(f"{S}/experiments/new")),
+    "experiments:evaluate": ("ana", _of_agent("of-draft")),
+    "experiments:tests": ("ana", _of_agent("tests-of")),
+    "experiments:test": ("ana", _tested),
+    "experiments:detail, ran here": ("ana", _ran_here),
+    "graders:regrade": ("ana", _grading),
     "imports:list": ("ana", _at("/t/returns/imports/")),
     "imports:new": ("ana", _at("/t/returns/imports/new/")),
     "imports:detail, needs a mapping": ("ana", _import("needs_mapping")),
@@ -328,8 +380,9 @@ NO_PAGES = {
     "teams:change_role": "a button",
     "teams:remove_member": "a button",
     "teams:revoke_token": "a button",
-    "experiments:archive": "a button",
-    "experiments:restore": "a button",
+    **dict.fromkeys(("experiments:archive", "experiments:restore", "experiments:steer"), "a button"),
+    **dict.fromkeys(("experiments:retry", "graders:steer_pass"), "a button"),
+    **dict.fromkeys(("experiments:progress", "experiments:test_state", "graders:passes"), "a part of a page"),
 }
 
 

@@ -17,7 +17,7 @@ from tests.provider.server import Provider
 def quick(settings, monkeypatch):
     """No waiting for fixtures, and no messages: tests say themselves when a worker works."""
     settings.FIXTURE_PACE = 0
-    monkeypatch.setattr(wakes, "send", lambda count: None)
+    monkeypatch.setattr(wakes, "send", lambda count, task="": None)
 
 
 @pytest.fixture

@@ -20,13 +20,13 @@ from agents.models import (
     Snapshot,
     SubjectDefinition,
 )
-from analysis.observations import FailureKind
+from analysis.observations import FailureKind, Outcome
 from comparisons.models import KeptResult
 from datasets import actions as dataset_actions
 from datasets.bodies import Case
 from datasets.models import ItemRevision, Slice
 from grading import actions as grading_actions
-from grading.models import Grader, GraderConfig, Judgment, Reasoning
+from grading.models import Enrichment, EnrichmentOutput, Grader, GraderConfig, Judgment, Reasoning
 from intake.models import (
     Import,
     ImportedRun,
@@ -141,6 +141,8 @@ def build(team: Team, owner: User) -> World:
     version = grading_pass.passgrader_set.get().version
     GraderConfig.objects.create(version=version, body={"rubric": f"{CANARY}rubric"})
     evidence.interpretation(grading_pass, owner, {"1": 1.0})
+    found = Enrichment.objects.create(execution=execution, version=version, outcome=Outcome.SCORED)
+    EnrichmentOutput.objects.create(enrichment=found, body={"found": f"{CANARY}found"})
     assert Reasoning.objects.filter(judgment__in=Judgment.objects.filter(grading_pass=grading_pass)).exists()
     KeptResult.objects.create(team=team, key="0" * 64, method_version="1", result=b"")
     slice_ = _draft_and_slice(access, candidate)
