@@ -153,7 +153,7 @@ class Providers(AnyAdmin):
 class RouteForm(Named):
     class Meta:
         model = ModelRoute
-        fields = ("key", "name")
+        fields = ("key", "name", "most_at_once", "most_per_minute")
 
 
 @admin.register(ModelRoute)
@@ -164,7 +164,7 @@ class ModelRoutes(AnyAdmin):
     list_display = ("name", "key", "active", "archived_at")
     list_select_related = ("active__route",)
     search_fields = ("name", "key")
-    fields = ("key", "name", "active", "archived_at")
+    fields = ("key", "name", "active", "archived_at", "most_at_once", "most_per_minute")
     actions = ("deactivate",)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:

@@ -13,8 +13,11 @@ from django.db import connection
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 
+from analysis.observations import Generation, Outcome
 from config.celery import app
+from grading.models import Judgment
 from intake.models import Import, ImportState
+from runs.models import Execution, State
 
 PATIENCE = 1  # seconds: the page says "does not answer" rather than hang with what it reports on
 WAITING = (ImportState.EXAMINING, ImportState.QUEUED)
@@ -37,6 +40,7 @@ def findings() -> list[Finding]:
         _asked("Broker", _broker),
         _asked("Workers", _workers),
         _asked("Imports", _imports),
+        _asked("Experiments", _experiments),
         _asked("Disk", _disk),
     ]
 
@@ -91,6 +95,21 @@ def _imports() -> tuple[bool, str]:
     if counted["oldest"] is not None:
         says += f"; the oldest has waited {(now - counted['oldest']).total_seconds() / 60:.0f} min"
     return not counted["expired"], says
+
+
+def _experiments() -> tuple[bool, str]:
+    """Items and judgments that wait or are claimed, and claims that ran out."""
+    now = timezone.now()
+    items = Execution.objects.filter(experiment__state=State.RUNNING).aggregate(
+        waiting=Count("pk", filter=Q(state=Generation.PLANNED)),
+        running=Count("pk", filter=Q(state=Generation.RUNNING)),
+        expired=Count("pk", filter=Q(state=Generation.RUNNING, lease_until__lt=now)),
+    )
+    open_ = Judgment.objects.filter(outcome__in=(Outcome.PENDING, Outcome.WAITING_FOR_EVIDENCE))
+    judging = open_.aggregate(waiting=Count("pk"), expired=Count("pk", filter=Q(lease_until__lt=now)))
+    expired = items["expired"] + judging["expired"]
+    says = f"{items['waiting']} items waiting, {items['running']} running, {judging['waiting']} judgments open"
+    return not expired, f"{says}, {expired} with an expired claim"
 
 
 def _disk() -> tuple[bool, str]:

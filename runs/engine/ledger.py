@@ -54,7 +54,8 @@ class Account:
             except CallFailed as failure:
                 if not (failure.again or failure.code in self.again_on) or attempt == MOST_TRIES:
                     raise
-                self.pause(min(failure.retry_after or 0.5 * 2**attempt, LONGEST_PAUSE))
+                if failure.again:
+                    self.pause(min(failure.retry_after or 0.5 * 2**attempt, LONGEST_PAUSE))
         raise AssertionError("unreachable")
 
     def _once(self, ask: Ask | Post, turn: int, attempt: int) -> tuple[UUID, Reply]:

@@ -85,6 +85,12 @@ def outcome_chip(execution: Any) -> str:
 
 
 @register.filter
+def is_open(execution: Any) -> bool:
+    """Whether it has not ended, so that there is nothing yet to be known or unknown."""
+    return execution.state in (Generation.PLANNED, Generation.RUNNING)
+
+
+@register.filter
 def coverage_word(execution: Any) -> str:
     """A cost coverage as the word that the money tag knows."""
     return str(execution.get_cost_coverage_display())

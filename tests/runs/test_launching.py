@@ -275,3 +275,25 @@ def test_F24_identical_launches_at_once_make_one_experiment(cast, api_client, sn
 
 def test_every_code_of_running_says_what_is_allowed():
     assert all(code.allowed.endswith(".") for code in refusals.OWN.values())
+
+
+def test_operators_see_what_waits_and_whose_claim_ran_out(cast, page_client, launched):
+    from runs.engine import turns
+
+    experiment = launched(cases=3)
+    turns.claim_next("worker-7")
+    Execution.objects.filter(state=Generation.RUNNING).update(lease_until="2020-01-01T00:00:00Z")
+    actions.test_draft(access=cast.access(cast.ana), agent=Agent.objects.get(), draft_revision=2, asked="?")
+    page = page_client(cast.operator).get("/operators/queues/").content.decode()
+    assert f"experiment {experiment.pk}" in page and "2 waiting, 1 under way" in page
+    assert "worker-7" in page and page.count("expired") == 1 and "Agent Test" in page
+
+
+def test_operators_limit_a_route(cast, page_client):
+    route = factory.route()
+    operator = page_client(cast.operator)
+    address = f"/operators/agents/modelroute/{route.pk}/change/"
+    answer = operator.post(address, {"name": route.name, "most_at_once": 2, "most_per_minute": ""})
+    assert answer.status_code == 302
+    route.refresh_from_db()
+    assert (route.most_at_once, route.most_per_minute) == (2, None)

@@ -102,7 +102,7 @@ def test_an_account_is_closed_and_never_deleted(cast, operator):
 def test_the_health_page_names_each_part_and_survives_what_is_down(operator, settings):
     settings.CELERY_BROKER_URL = ""
     body = operator.get("/operators/health/").content.decode()
-    for part in ("Database", "Cache", "Broker", "Workers", "Imports", "Disk"):
+    for part in ("Database", "Cache", "Broker", "Workers", "Imports", "Experiments", "Disk"):
         assert part in body
     assert "CELERY_BROKER_URL is not set" in body and "needs attention" in body
 
