@@ -15,14 +15,18 @@ from runs.models import AttemptState, Experiment, State
 from teams import audit
 from teams.bulk import database_now
 
-UNDER_WAY: Final = f"state IN ({Generation.PLANNED.value}, {Generation.RUNNING.value})"
+UNDER_WAY: Final = " OR ".join(
+    f"EXISTS (SELECT 1 FROM runs_execution x WHERE x.experiment_id = e.id AND x.state = {state.value})"
+    for state in (Generation.PLANNED, Generation.RUNNING)
+)
+"""One question per state, because each has an index of its own, which stays small."""
 MOST_SWEPT: Final = 500
 
 
 def finish(experiment: UUID) -> bool:
     """End an experiment whose items have all ended. Returns whether it ended now."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT 1 FROM runs_execution WHERE experiment_id = %s AND {UNDER_WAY} LIMIT 1", [experiment])
+        cursor.execute(f"SELECT 1 FROM runs_experiment e WHERE e.id = %s AND ({UNDER_WAY})", [experiment])
         if cursor.fetchone() is not None:
             return False
     with transaction.atomic():
@@ -57,7 +61,7 @@ def finish_all() -> int:
         cursor.execute(
             f"""
             SELECT e.id FROM runs_experiment e WHERE e.state = 'running' AND e.batch_id IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM runs_execution x WHERE x.experiment_id = e.id AND x.{UNDER_WAY})
+            AND NOT ({UNDER_WAY})
             LIMIT {MOST_SWEPT}
             """
         )

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from tests.bench import report
 from tests.bench.measuring import Section
 
-SECTIONS = ("resampling", "statistics", "import", "compare", "repeat", "browser", "memory")
+SECTIONS = ("resampling", "statistics", "import", "scheduling", "compare", "repeat", "browser", "memory")
 GROWTH = 1_000
 
 
@@ -36,7 +36,11 @@ def measured(asked: list[str], cases: int) -> Iterator[Section]:
             from tests.bench import importing
 
             yield importing.run(installation, tuple(cases * 6 // part for part in (10, 2, 1)))
-        if set(asked) <= {"resampling", "statistics", "import"}:
+        if "scheduling" in asked:
+            from tests.bench import scheduling
+
+            yield scheduling.run(installation)
+        if set(asked) <= {"resampling", "statistics", "import", "scheduling"}:
             return
         server = stack.enter_context(installation.server())
         if "compare" in asked:
