@@ -14,6 +14,11 @@ CODES: Final[dict[str, Code]] = {
     "comparison_ambiguous": Code(409, "Choose one of the listed values for the parameter named in `place`."),
     "comparison_no_shared_metric": Code(409, "Choose passes that measure the same metric on both sides."),
     "comparison_unavailable": Code(409, "Choose a measurement that the selected pass holds."),
+    "comparison_invocation_limit": Code(
+        422, "Choose a smaller slice, fewer arms, fewer repetitions or fewer graders that call; the limit stays."
+    ),
+    "comparison_primary_invalid": Code(422, "Choose a metric with an exact version that stands in the plan."),
+    "stale_preflight": Code(409, "Check the readiness again, then start."),
 }
 
 register(CODES)

@@ -285,6 +285,8 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "InvitationState": "teams.serializers.INVITATION_STATES",
         "TokenState": "teams.serializers.TOKEN_STATES",
+        "RunStep": "runs.serializers.RUN_STEPS",
+        "PassStep": "grading.serializers.PASS_STEPS",
     },
 }
 

@@ -48,6 +48,9 @@ class PassShape(serializers.Serializer[Any]):
     graders = GraderShape(many=True)
 
 
+PASS_STEPS = ["resume", "cancel"]
+
+
 class PlannedGrader(StrictSerializer):
     version = serializers.UUIDField(help_text="Id of a grader's version.")
     evidence = serializers.ChoiceField(EvidenceKind.values, required=False, default=EvidenceKind.GENERATION.value)
@@ -62,7 +65,7 @@ class NewPass(StrictSerializer):
 
 
 class NewPassStep(StrictSerializer):
-    step = serializers.ChoiceField(["resume", "cancel"])
+    step = serializers.ChoiceField(PASS_STEPS)
 
 
 class ExperimentDetail(ExperimentCounted):

@@ -60,6 +60,9 @@ class ExperimentCounted(ExperimentRow):
     generation_cost = CostFact(many=True, help_text="One per currency.")
 
 
+RUN_STEPS = ["pause", "resume", "cancel"]
+
+
 class EvaluationPlan(StrictSerializer):
     version = serializers.CharField(max_length=36, help_text="Id of a dataset version.")
     slice = serializers.CharField(
@@ -82,7 +85,7 @@ class NewEvaluation(EvaluationPlan):
 
 
 class NewStep(StrictSerializer):
-    step = serializers.ChoiceField(["pause", "resume", "cancel"])
+    step = serializers.ChoiceField(RUN_STEPS)
 
 
 class NewRetry(StrictSerializer):

@@ -1,4 +1,4 @@
-"""What an item costs beside its call: claimed, admitted, settled, by one worker and by several, with few and many waiting."""
+"""What an item costs beside its call: with one worker and with several, with few waiting and with many."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ app.conf.update(task_always_eager=False, task_ignore_result=True)
 
 @app.task(name="plain.call")
 def call(text):
-    reply = executor_for("fixture").call(Ask(Target("fixture", "fixture", "fixture:echo"), "", (Message("user", text),)), lambda: None)
+    ask = Ask(Target("fixture", "fixture", "fixture:echo"), "", (Message("user", text),))
+    reply = executor_for("fixture").call(ask, lambda: None)
     with transaction.atomic():
         audit.record("bench.answered", team=None, by=None, length=len(reply.text))
 
@@ -59,9 +60,10 @@ print(done, flush=True)
 def run(installation: Installation, seconds: float = 6.0) -> Section:
     section = Section(
         "Scheduling",
-        "Items per second over a provider without latency: rights asked anew three times, claim, admission and settlement each "
-        "committed by themselves. Peer: a Celery task that makes the same call and writes one row, run in its worker's process "
-        "without a broker; it claims nothing, admits nothing and forgets what a crash interrupts.",
+        "Items per second over a provider without latency: rights asked anew three times; claim, admission and "
+        "settlement each committed by themselves. Peer: a Celery task that makes the same call and writes one row, "
+        "run in its worker's process without a broker; it claims nothing, admits nothing, and forgets what a crash "
+        "interrupts.",
     )
     plain = _rate(PLAIN, 1, seconds, "1000000")
     found = {}
@@ -83,15 +85,8 @@ def run(installation: Installation, seconds: float = 6.0) -> Section:
     _launch(installation, MANY)
     many = _rate(WORKER, 1, min(seconds, 4.0))
     _empty(installation)
-    section.rows.append(
-        Row(
-            f"time per item, {MANY:,} waiting against {ITEMS}",
-            f"{1000 / many:.1f} ms",
-            f"{1000 / few:.1f} ms",
-            few / many,
-            1.5,
-        )
-    )
+    what = f"time per item, {MANY:,} waiting against {ITEMS}"
+    section.rows.append(Row(what, f"{1000 / many:.1f} ms", f"{1000 / few:.1f} ms", few / many, 1.5))
     return section
 
 

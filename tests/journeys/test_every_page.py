@@ -178,6 +178,27 @@ def _ran_here(house: House, imports: dict[str, str]) -> str:
     return house.first_link(f"{S}/experiments/", rf"{S}/experiments/{UUID}/")
 
 
+def _of_group(house: House, imports: dict[str, str]) -> str:
+    """A group of the demo's agent that runs in this house."""
+    address = f"{S}/comparisons/groups/new"
+    shown = house.get(address)
+    snapshot = re.search(rf'<option value="snapshot:({UUID})">Help desk #', shown)
+    version = re.search(rf'<option value="({UUID})">{DATASET}, version', shown)
+    grader = re.search(rf'value="({UUID}):generation"', shown)
+    assert snapshot and version and grader
+    form = {
+        **{"name": "Of a journey", "base": snapshot[1], "version": version[1], "repetitions": "1"},
+        **{"arm_0": "route:support-judge", "arm_1": "route:support-large", "tool_policy": "none"},
+        **{"graders": f"{grader[1]}:generation", "primary": grader[1], "key": "page-of-a-group"},
+    }
+    if "Of a journey" not in house.get(f"{S}/comparisons/groups/"):
+        ready = house.send(address, form | {"step": "check"})
+        sha = re.search(r'name="readiness_sha256" value="(\w+)"', ready)
+        assert sha
+        house.send(address, form | {"step": "start", "readiness_sha256": sha[1]})
+    return house.first_link(f"{S}/comparisons/groups/", rf"{S}/comparisons/groups/{UUID}/")
+
+
 def _grading(house: House, imports: dict[str, str]) -> str:
     experiment = house.first_link(f"{S}/experiments/", rf"{S}/experiments/{UUID}/")
     return f"{S}/graders/of/{experiment.rstrip('/').rpartition('/')[2]}/grade"
@@ -318,6 +339,9 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "imports:detail, completed": ("ana", _import("completed")),
     "imports:rejected": ("ana", _import("rejected")),
     "imports:discard": ("ana", _import("discard")),
+    "comparisons:groups": ("ana", _at(f"{S}/comparisons/groups/")),
+    "comparisons:new_group": ("ana", _at(f"{S}/comparisons/groups/new")),
+    "comparisons:group": ("ana", _of_group),
     "comparisons:list": ("ana", _at(f"{S}/comparisons/")),
     "comparisons:paired": ("ana", _demo("")),
     "comparisons:paired, unmatched": ("ana", _demo("&tab=unmatched")),
@@ -381,7 +405,8 @@ NO_PAGES = {
     "teams:remove_member": "a button",
     "teams:revoke_token": "a button",
     **dict.fromkeys(("experiments:archive", "experiments:restore", "experiments:steer"), "a button"),
-    **dict.fromkeys(("experiments:retry", "graders:steer_pass"), "a button"),
+    **dict.fromkeys(("experiments:retry", "graders:steer_pass", "comparisons:steer_group"), "a button"),
+    "comparisons:group_state": "a part of a page",
     **dict.fromkeys(("experiments:progress", "experiments:test_state", "graders:passes"), "a part of a page"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -72,6 +73,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "grader": lambda world: world.grader.pk,
     "metric": lambda world: world.grader.definition_id,
     "experiment": lambda world: world.candidate.pk,
+    "group": lambda world: world.group.pk,
     "test": lambda world: DraftTest.objects.get(team=world.team).pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
@@ -91,7 +93,19 @@ OTHERS = {
 """Addresses that name another object than the usual one of a parameter."""
 
 SIDES = {"candidate": lambda world: world.candidate.pk, "baseline": lambda world: world.baseline.pk}
+
+
+def _intent(world: World) -> str:
+    """A comparison that is ready, as a program asks about it."""
+    arms = [{"snapshot": str(arm.snapshot_id)} for arm in world.group.arm_set.order_by("index")]
+    primary = str(world.group.primary_id)
+    said = {"name": "Again", "base": str(world.group.base_id), "arms": arms, "primary": primary}
+    said |= {"version": str(world.candidate.version_id), "graders": [{"version": primary}]}
+    return json.dumps(said)
+
+
 QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
+    "api:group_readiness": {"intent": _intent},
     "comparisons:paired": SIDES,
     "comparisons:export": SIDES,
     "comparisons:case": {**SIDES, "item": lambda world: world.revision.item_id},
@@ -105,7 +119,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
-    *("agent", "snapshot", "connector", "asset", "release", "configuration", "test"),
+    *("agent", "snapshot", "connector", "asset", "release", "configuration", "test", "group"),
     *("grader", "metric"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )

@@ -45,6 +45,7 @@ IMMUTABLE = {
     "grading.SeriesColumn",
     "intake.ImportedRun",
     "comparisons.KeptResult",
+    "comparisons.Arm",
 }
 """Written once. The trigger `frozen` refuses every change."""
 
@@ -108,6 +109,7 @@ MUTABLE = {
     "grading.JudgmentAttempt": "is settled once; `settled` and `machine` hold the rest",
     "grading.Enrichment": "is settled once; `settled` holds the rest",
     "grading.EnrichmentAttempt": "is settled once; `settled` and `machine` hold the rest",
+    "comparisons.Group": "has a name; what it pinned stands in its arms, which never change",
     "intake.Mapping": "is a person's saved preference",
     "intake.Import": "moves through its states",
     "intake.ImportText": "is written when an import is examined again",
@@ -170,6 +172,7 @@ OWNED_THROUGH = {
     "grading.Reasoning": "judgment",
     "grading.Interpretation": "grading_pass",
     "grading.SeriesColumn": "grading_pass",
+    "comparisons.Arm": "group",
     "intake.ImportText": "owner",
     "intake.ImportFile": "owner",
     "intake.ImportFileName": "file",

@@ -21,7 +21,10 @@ from agents.models import (
     SubjectDefinition,
 )
 from analysis.observations import FailureKind, Outcome
-from comparisons.models import KeptResult
+from comparisons.groups import intent as intents
+from comparisons.groups import starting
+from comparisons.groups.readiness import check
+from comparisons.models import Group, KeptResult
 from datasets import actions as dataset_actions
 from datasets.bodies import Case
 from datasets.models import ItemRevision, Slice
@@ -73,6 +76,7 @@ class World:
     release: Release
     configuration: Configuration
     launched: Experiment
+    group: Group
     grader: Grader
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -148,12 +152,14 @@ def build(team: Team, owner: User) -> World:
     slice_ = _draft_and_slice(access, candidate)
     snapshot, connector = _agent(access)
     release = _releases(access, snapshot.agent)
+    grader = _graders(access)
     return World(
         *(team, owner, candidate, baseline, token, role, invitation),
         *(brought, mapping, slice_, snapshot, connector, release),
         _configuration(access, snapshot.agent),
         _launched(access, candidate, snapshot),
-        _graders(access),
+        _group(access, candidate, snapshot, grader),
+        grader,
     )
 
 
@@ -209,6 +215,23 @@ def _launched(access: Access, like: Experiment, snapshot: Snapshot) -> Experimen
         pass
     experiment.refresh_from_db()
     return experiment
+
+
+def _group(access: Access, like: Experiment, snapshot: Snapshot, grader: Grader) -> Group:
+    """A group whose arms wait for a worker."""
+    primary = grader.graderversion_set.get()
+    variant = snapshot.variants.get()
+    intent = intents.read(
+        {
+            "name": "Large against small",
+            "base": str(snapshot.pk),
+            "version": str(like.version_id),
+            "arms": [{"snapshot": str(snapshot.pk)}, {"snapshot": str(variant.pk)}],
+            "graders": [{"version": str(primary.pk)}],
+            "primary": str(primary.pk),
+        }
+    )
+    return starting.start(access=access, intent=intent, readiness_sha256=check(access, intent).sha256)
 
 
 def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:

@@ -1,0 +1,97 @@
+"""The start of a group: every arm with its experiment and its original pass, or nothing."""
+
+from __future__ import annotations
+
+from django.db import transaction
+
+from agents.actions import make_variant
+from agents.models import Snapshot
+from comparisons.groups.intent import Intent
+from comparisons.groups.readiness import ArmReady, check
+from comparisons.models import Arm, Group
+from datasets.models import SliceVersion, Version
+from grading.actions import open_planned_pass
+from grading.models import PassOrigin
+from runs import actions as runs
+from runs.engine import wakes
+from runs.models import Experiment, Origin, State
+from teams import audit
+from teams.access import Access
+from teams.permissions import LAUNCH_RIGHTS
+from teams.refusals import Refusal
+
+
+@transaction.atomic
+def start(*, access: Access, intent: Intent, readiness_sha256: str) -> Group:
+    """Launch all arms. What was checked must still be so, and ready."""
+    access.require(*LAUNCH_RIGHTS)
+    readiness = check(access, intent)
+    if readiness.sha256 != readiness_sha256:
+        raise Refusal("stale_preflight", "Something changed since readiness was checked.", place="readiness_sha256")
+    if readiness.blocked:
+        first = readiness.blocked[0]
+        raise Refusal(first.code, first.message, place=first.place)
+    assert readiness.plan is not None
+    snapshots = [_snapshot(access, arm, intent) for arm in readiness.arms]
+    if len({one.pk for one in snapshots}) < len(snapshots):
+        raise Refusal("invalid_field", "Two arms are the same snapshot.", place="arms")
+    version = Version.objects.select_related("dataset").get(pk=intent.version)
+    part = SliceVersion.objects.select_related("slice").get(pk=intent.slice) if intent.slice else None
+    plan = runs.Plan(version, part, intent.repetitions, intent.tool_policy)
+    cases = runs.planned(access, plan)
+    batch = runs.open_batch(access)
+    group = Group.objects.create(
+        team=access.team,
+        name=intent.name,
+        batch=batch,
+        base_id=intent.base,
+        primary_id=intent.primary,
+        readiness_sha256=readiness_sha256,
+        made_by=access.user,
+    )
+    for index, snapshot in enumerate(snapshots):
+        experiment = runs.open_experiment(
+            access, batch=batch, arm=index, origin=Origin.GROUP, snapshot=snapshot, plan=plan, cases=cases
+        )
+        judged = open_planned_pass(
+            access=access, experiment=experiment, plan=readiness.plan, origin=PassOrigin.ORIGINAL, name=intent.name
+        )
+        Arm.objects.create(group=group, index=index, snapshot=snapshot, experiment=experiment, original_pass=judged)
+    audit.by("group.started", access, group, arms=len(snapshots), readiness=readiness_sha256)
+    wakes.wake(batch.parallel)
+    return group
+
+
+def _snapshot(access: Access, arm: ArmReady, intent: Intent) -> Snapshot:
+    """An arm's snapshot; a new variant is made, and one that says exactly the same already is taken."""
+    if arm.snapshot is not None:
+        return arm.snapshot
+    assert arm.route is not None
+    base = Snapshot.objects.select_related("agent", "route_revision").get(pk=intent.base)
+    try:
+        made = make_variant(access=access, base=base, route=arm.route)
+    except Refusal as refusal:
+        if refusal.code != "variant_exists":
+            raise
+        made = Snapshot.objects.get(pk=refusal.extra["snapshot"])
+    found: Snapshot = Snapshot.objects.select_related("agent", "subject", "route_revision__route").get(pk=made.pk)
+    return found
+
+
+STEPS = {"pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+
+
+@transaction.atomic
+def steer(*, access: Access, group: Group, step: str) -> Group:
+    """Pause, resume or cancel every arm that runs. What has left settles in any case."""
+    access.require(*LAUNCH_RIGHTS)
+    if step not in STEPS:
+        raise Refusal("invalid_field", f"step is one of {', '.join(STEPS)}.", place="step")
+    found = Experiment.objects.filter(arm_in__group=group, state=State.RUNNING).order_by("arm")
+    running = list(found)
+    if not running:
+        raise Refusal("experiment_not_running", "No arm of the group runs.")
+    for experiment in running:
+        STEPS[step](access=access, experiment=experiment)
+    audit.by(f"group.{step}", access, group, arms=len(running))
+    return group
