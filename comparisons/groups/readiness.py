@@ -96,6 +96,13 @@ class Readiness:
         return ADMISSION_LIMIT
 
     @property
+    def table(self) -> list[tuple[str, list[str]]]:
+        """Facts by name with the value of each arm, for reading side by side."""
+        named = [dict(arm.facts) for arm in self.arms]
+        names = dict.fromkeys(name for arm in self.arms for name, _ in arm.facts)
+        return [(name, [facts.get(name, UNKNOWN) for facts in named]) for name in names]
+
+    @property
     def beyond_the_model(self) -> tuple[Difference, ...]:
         return tuple(one for one in self.differences if not one.model)
 
