@@ -22,8 +22,7 @@ from teams import figures
 LOUD = ("small_sample", "few_groups", "margin_without_effect", "methods_disagree", "generation_gap", "no_variation")
 """Notices that stand open on the page; the others wait under one line."""
 MODEL_FACTS = {"model", "subject", "snapshot", "definition hash"}
-"""The model itself, and identities that change with it; what else changed has a fact of its own."""
-"""What is compared: that it differs is the question, not a caution."""
+"""What is compared, and identities that change with it: that they differ is the question, not a caution."""
 
 
 @dataclass(frozen=True, slots=True)
