@@ -3,10 +3,12 @@
 import os
 
 from celery import Celery
+from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("evenhand")
+tick = {"schedule": settings.TICK_SECONDS, "options": {"expires": settings.TICK_SECONDS}}
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.conf.update(
     task_acks_late=False,  # a late acknowledgement replays work by itself
@@ -21,8 +23,8 @@ app.conf.update(
     timezone="UTC",
     beat_schedule={
         "advance-imports": {"task": "intake.tasks.advance_imports", "schedule": 5.0, "options": {"expires": 5}},
-        "tick-runs": {"task": "runs.tasks.tick", "schedule": 2.0, "options": {"expires": 2}},
-        "tick-grading": {"task": "grading.tasks.tick", "schedule": 2.0, "options": {"expires": 2}},
+        "tick-runs": {"task": "runs.tasks.tick", **tick},
+        "tick-grading": {"task": "grading.tasks.tick", **tick},
         "expire-uploads": {"task": "intake.tasks.expire_uploads", "schedule": 3600.0, "options": {"expires": 3600}},
     },
 )

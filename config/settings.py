@@ -228,6 +228,7 @@ CACHES: dict[str, dict[str, Any]] = {
 CELERY_BROKER_URL = os.environ.get("CELERY_BROKER_URL", "")
 
 LEASE_SECONDS = float(os.environ.get("LEASE_SECONDS", "30"))  # how long a worker's claim holds without being renewed
+TICK_SECONDS = float(os.environ.get("TICK_SECONDS", "2"))  # how often it is looked for what no message woke anybody for
 FIXTURE_ANSWERS = BASE_DIR / "config" / "demo_data" / "cases.json"
 FIXTURE_PACE = float(os.environ.get("FIXTURE_PACE", "1"))  # multiplies the fixture's latencies
 

@@ -81,6 +81,8 @@ def worker_name() -> str:
 
 def wake(import_id: UUID) -> None:
     """Tell a worker after the commit that there is something to do. A lost message costs one tick."""
+    if not settings.CELERY_BROKER_URL:  # a polling worker looks by itself
+        return
 
     def send() -> None:
         try:
@@ -189,7 +191,7 @@ class Progress:
 
 
 def advance(import_id: UUID, *, worker: str = "", own_connection: bool = True) -> bool:
-    """Claim an import and do its next step. Returns whether there was one to do."""
+    """Claim an import and do its next step. Returns whether there was one that could be done now."""
     taken = claim(import_id, worker)
     if taken is None:
         return False
@@ -201,6 +203,7 @@ def advance(import_id: UUID, *, worker: str = "", own_connection: bool = True) -
         log.info("import %s is no longer ours, nothing was written", import_id)
     except Busy:
         _release(taken)
+        return False  # nothing was done, and nobody is woken only to find the same
     except (Refusal, Refused) as refused:
         _refuse(taken, refused)
     except MemoryError:
@@ -560,39 +563,37 @@ def tick() -> int:
     with transaction.atomic():
         if not try_lock("advance imports"):
             return 0
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                SELECT id FROM intake_import
-                WHERE state IN ('examining', 'queued', 'running')
-                  AND (lease_until IS NULL OR lease_until < clock_timestamp())
-                ORDER BY id LIMIT 100
-                """
-            )
-            waiting = [row[0] for row in cursor.fetchall()]
+        waiting = _waiting()
     for import_id in waiting:
         wake(import_id)
     return len(waiting)
 
 
+def step() -> bool:
+    """Do the next step of the import that waits longest and can be done now, as `config.polling` asks for it."""
+    with bounded_memory():
+        return any(advance(import_id) for import_id in _waiting())
+
+
 def poll(worker: str = "") -> int:
-    """Do everything that waits, in this process: for installations without a broker, and for tests."""
+    """Do everything that waits, in this process: for scripts and tests."""
     done = 0
-    while True:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                SELECT id FROM intake_import
-                WHERE state IN ('examining', 'queued', 'running')
-                  AND (lease_until IS NULL OR lease_until < clock_timestamp())
-                ORDER BY id
-                """
-            )
-            waiting = [row[0] for row in cursor.fetchall()]
-        did = sum(advance(import_id, worker=worker) for import_id in waiting)
-        if not did:
-            return done
+    while did := sum(advance(import_id, worker=worker) for import_id in _waiting()):
         done += did
+    return done
+
+
+def _waiting() -> list[UUID]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT id FROM intake_import
+            WHERE state IN ('examining', 'queued', 'running')
+              AND (lease_until IS NULL OR lease_until < clock_timestamp())
+            ORDER BY id LIMIT 100
+            """
+        )
+        return [row[0] for row in cursor.fetchall()]
 
 
 @contextmanager

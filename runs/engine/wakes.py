@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from celery import current_app
+from django.conf import settings
 from django.db import transaction
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,8 @@ def wake(count: int = 1, task: str = TASK) -> None:
 
 
 def send(count: int, task: str = TASK) -> None:
+    if not settings.CELERY_BROKER_URL:  # polling workers look by themselves
+        return
     try:
         for _ in range(min(count, MOST)):
             current_app.send_task(task, expires=EXPIRES, retry=False)

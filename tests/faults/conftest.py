@@ -1,0 +1,93 @@
+"""One house per fault, and at the end a table of what was survived."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.faults.house import House, open_house, template
+from tests.faults.report import table, written
+
+HERE = Path(__file__).parent
+
+if sys.platform != "linux":
+    collect_ignore_glob = ["test_*.py"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--faults-report", metavar="FILE", help="write what the faults did to a file")
+    parser.addoption("--seeds", default="1", metavar="N,N", help="the seeds of faults that take one")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == HERE:
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        seeds = [int(one) for one in str(metafunc.config.getoption("--seeds", default="1")).split(",")]
+        metafunc.parametrize("seed", seeds, ids=[f"seed{one}" for one in seeds])
+
+
+def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    ours = [
+        report
+        for outcome in ("passed", "failed", "error")
+        for report in terminalreporter.stats.get(outcome, [])
+        if report.nodeid.startswith("tests/faults/") and (report.when == "call" or outcome != "passed")
+    ]
+    if ours:
+        terminalreporter.section("faults")
+        for line in table(ours):
+            terminalreporter.write_line(line)
+        if config.getoption("--faults-report", default=""):
+            Path(config.getoption("--faults-report")).write_text(written(ours))
+
+
+@pytest.fixture(scope="session")
+def cluster(django_db_blocker) -> Iterator[Path]:
+    with django_db_blocker.unblock(), template() as made:
+        yield made
+
+
+@pytest.fixture
+def opened(cluster, django_db_blocker, settings, record_property) -> Iterator[Callable[..., House]]:
+    """Open the house, with or without a broker. What was measured goes into the table."""
+    from contextlib import ExitStack
+
+    with django_db_blocker.unblock(), ExitStack() as stack:
+        houses: list[House] = []
+
+        def open_one(*, broker: bool = True) -> House:
+            houses.append(stack.enter_context(open_house(cluster, broker=broker)))
+            settings.CELERY_BROKER_URL = houses[-1].environment["CELERY_BROKER_URL"]
+            return houses[-1]
+
+        yield open_one
+        for house in houses:
+            record_property("figures", house.figures)
+
+
+@pytest.fixture
+def house(opened) -> House:
+    return opened()
+
+
+@pytest.fixture
+def polled(opened) -> House:
+    """A house without a broker."""
+    return opened(broker=False)
+
+
+@pytest.fixture(scope="session")
+def faketime() -> str:
+    found = shutil.which("faketime")
+    if found is None:
+        pytest.skip("faketime is not installed")
+    return found

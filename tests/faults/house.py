@@ -1,0 +1,401 @@
+"""An installation for one fault: its own PostgreSQL, broker, provider and workers, all of them real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import kombu.pools
+import psycopg
+from django.core.management import call_command
+from django.db import connections
+
+from agents.models import ModelRoute
+from analysis.observations import Generation
+from config.celery import app
+from config.embedded import leash
+from config.embedded.binaries import find_postgres, find_valkey, reachable_postgres, reachable_valkey
+from config.embedded.places import socket_directory
+from config.embedded.postgres import APP, OWNER, Postgres
+from config.embedded.processes import server_account
+from config.embedded.valkey import Valkey
+from config.settings import database
+from runs import actions
+from runs.models import Attempt, Execution, Experiment, State
+from teams import actions as team_actions
+from teams.access import Access, current_access
+from teams.models import Team, User
+from teams.permissions import PRESETS
+from tests.factories import agents as factory
+from tests.faults import ledger
+from tests.provider.calls import read_log
+from tests.provider.client import Remote
+
+ROOT = Path(__file__).resolve().parents[2]
+LEASE = 2.0
+"""Seconds. One would do on a machine of our own; on a shared one a worker is at times not served for so long."""
+TICK = 1.0
+BOUND = LEASE + TICK + 10
+"""By then work must have ended, counted from the moment when everything that is needed runs again."""
+
+
+def until[Found](happened: Callable[[], Found], what: str, patience: float = 30) -> Found:
+    deadline = time.monotonic() + patience
+    while not (answer := happened()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {patience} seconds")
+        time.sleep(0.03)
+    return answer
+
+
+class Servers:
+    """A cluster and a broker in one folder."""
+
+    def __init__(self, folder: Path, name: str, cluster: Path | None = None) -> None:
+        self.folder = folder
+        (folder / "log").mkdir()
+        account = server_account(None)
+        sockets, _ = socket_directory(folder, account)
+        self.postgres = Postgres(
+            binaries=reachable_postgres(find_postgres(), account, folder.parent),
+            place=cluster or folder,
+            sockets=sockets,
+            secrets=folder.parent / "secrets",
+            log=folder / "log" / "postgres.log",
+            account=account,
+            throwaway=False,  # what it acknowledged must outlive a kill
+        )
+        self.hold = os.open(folder / "lock", os.O_CREAT | os.O_RDWR)
+        self.valkey = Valkey(
+            binary=reachable_valkey(find_valkey(), account, folder.parent),
+            place=folder,
+            sockets=sockets,
+            log=folder / "log" / "valkey.log",
+            account=account,
+            throwaway=False,
+            hold_fd=self.hold,
+        )
+        self.sockets = sockets
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+
+    def start(self, which: Postgres | Valkey) -> None:
+        self.running[which.name] = which.start()
+        until(which.is_ready, f"{which.name} answers", 60)
+
+    def stop(self, which: Postgres | Valkey, signum: signal.Signals | None = None) -> None:
+        process = self.running.pop(which.name, None)
+        if process is not None:
+            process.send_signal(signum or which.stop_steps[0][0])
+            process.wait(30)
+
+    def close(self) -> None:
+        for which in (self.valkey, self.postgres):
+            process = self.running.get(which.name)
+            if process is not None and process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+            self.stop(which, signal.SIGQUIT if which is self.postgres else signal.SIGKILL)
+        os.close(self.hold)
+
+
+@contextlib.contextmanager
+def template() -> Iterator[Path]:
+    """A cluster at rest that is migrated and knows two people; every house begins with a copy of it."""
+    shelf = Path(tempfile.mkdtemp(prefix="eh-", dir="/tmp"))
+    shelf.chmod(0o755)
+    made = shelf / "template"
+    made.mkdir()
+    made.chmod(0o755)
+    servers = Servers(made, "template")
+    try:
+        servers.start(servers.postgres)
+        servers.postgres.ensure_roles()
+        point_django_at(servers.postgres.url(OWNER))
+        call_command("migrate", "--no-input", verbosity=0)
+        with psycopg.connect(servers.postgres.url(OWNER), autocommit=True) as owner:
+            ledger.install(owner)
+        call_command("grant_app_role", verbosity=0)
+        for name in PRESETS:
+            team_actions.preset(name)
+        ana = User.objects.create_user("ana@example.org", "a-long-password", name="Ana")
+        omar = User.objects.create_user("omar@example.org", "a-long-password", name="Omar")
+        team = team_actions.create_team(slug="support", name="Support", owner=ana, by=None)
+        analyst = team_actions.preset("Analyst")
+        team_actions.set_role(access=None, team=team, user=omar, role=analyst, by=None)
+        connections["default"].close()
+        servers.stop(servers.postgres)
+        yield made
+    finally:
+        connections["default"].close()
+        servers.close()
+        shutil.rmtree(shelf, ignore_errors=True)
+
+
+def point_django_at(url: str) -> None:
+    """This process, too, speaks to the house's database."""
+    connection = connections["default"]
+    connection.close()
+    said = database(url)
+    connection.settings_dict.update({name: said[name] for name in ("NAME", "USER", "PASSWORD", "HOST", "PORT")})
+
+
+def point_celery_at(url: str) -> None:
+    app.conf.broker_url = url
+    kombu.pools.reset()
+    app._pool = None
+    app.amqp._producer_pool = None
+
+
+@dataclass
+class Worker:
+    kind: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    died: Path
+
+    def pids(self) -> list[int]:
+        return [self.process.pid, *leash.descendants(self.process.pid)]
+
+    def hands(self) -> int:
+        """The process that works: a child of Celery's, or the polling worker itself."""
+        if self.kind == "polling":
+            return self.process.pid
+        claimed = [int(name.rpartition(":")[2]) for name in _claimants() if name]
+        return next(pid for pid in claimed if pid in self.pids())
+
+    def end(self, patience: float = 30) -> int:
+        if self.process.poll() is None:
+            for pid in self.pids():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT)
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            for pid in reversed(self.pids()):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            return self.process.wait(10)
+
+
+def _claimants() -> list[str]:
+    return list(Execution.objects.filter(state=Generation.RUNNING).values_list("claimed_by", flat=True))
+
+
+@dataclass
+class House:
+    servers: Servers
+    provider: Remote
+    call_log: Path
+    environment: dict[str, str]
+    stack: ExitStack
+    figures: dict[str, Any] = field(default_factory=dict)
+    acknowledged: list[UUID] = field(default_factory=list)
+    workers: list[Worker] = field(default_factory=list)
+    over: float = 0.0
+    """When the fault was over: from then on `BOUND` counts."""
+
+    # --- people and what they launch
+
+    @cached_property
+    def ana(self) -> User:
+        return User.objects.get(email="ana@example.org")
+
+    @cached_property
+    def omar(self) -> User:
+        return User.objects.get(email="omar@example.org")
+
+    @cached_property
+    def team(self) -> Team:
+        return Team.objects.get(slug="support")
+
+    def access(self, user: User | None = None) -> Access:
+        return current_access(user or self.ana, self.team.slug)
+
+    @cached_property
+    def route(self) -> ModelRoute:
+        prices = {"input_micros": 1_000_000, "output_micros": 2_000_000, "cached_input_micros": 0}
+        return factory.route("wire", "plain", kind="openai", base_url=self.provider.url, **prices)
+
+    def prepared(self, cases: int | Sequence[dict[str, Any]], name: str = "Desk", **settings: Any) -> dict[str, Any]:
+        """A snapshot and a version, as a program names them when it launches."""
+        said = [{"input": f"question {at} {ledger.CANARY}"} for at in range(cases)] if isinstance(cases, int) else cases
+        more = {"settings": settings} if settings else {}
+        snapshot = factory.snapshot(self.access(), self.route, name, **more)
+        version = factory.version(self.access(), said, f"Questions of {name}")
+        return {"snapshot": snapshot, "version": version}
+
+    def launch(self, cases: int | Sequence[dict[str, Any]], by: User | None = None, **more: Any) -> Experiment:
+        made = self.prepared(cases, **more)
+        return self.launch_prepared(made, by)
+
+    def launch_prepared(self, made: dict[str, Any], by: User | None = None) -> Experiment:
+        experiment = actions.launch(
+            access=self.access(by), snapshot=made["snapshot"], plan=actions.Plan(version=made["version"])
+        )
+        self.acknowledged.append(experiment.pk)
+        self.freeze()
+        return experiment
+
+    def freeze(self) -> None:
+        with self.owner() as owner:
+            owner.execute("TRUNCATE faults.frozen")
+            ledger.freeze(owner)
+
+    # --- processes
+
+    def worker(self, kind: str = "celery", *, dies: str = "", on: int = 1, **environment: str) -> Worker:
+        number = len(self.workers) + 1
+        died = self.servers.folder / "died"
+        told = {"DIES_AT": dies, "DIES_ON": str(on), "DIED": str(died)} if dies else {}
+        log = self.servers.folder / "log" / f"worker-{number}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                [*environment.pop("PREFIX", "").split(), sys.executable, "-m", "tests.faults.worker", kind],
+                cwd=ROOT,
+                env=self.environment | told | environment,
+                stdout=output,
+                stderr=output,
+                preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM),
+            )
+        found = Worker(kind, process, log, died)
+        self.workers.append(found)
+        self.stack.callback(found.end)
+        return found
+
+    def owner(self) -> psycopg.Connection[Any]:
+        return psycopg.connect(self.servers.postgres.url(OWNER), autocommit=True)
+
+    # --- how it goes on
+
+    def fault_is_over(self, at: float | None = None) -> None:
+        self.over = at or time.time()
+
+    def ends(self, *experiments: Experiment, within: float | None = None) -> None:
+        """Everything has ended within the bound, which counts from the end of the fault."""
+        left = within or max(1.0, self.over + BOUND - time.time())
+        keys = [one.pk for one in experiments]
+
+        def ended() -> bool:
+            return not Experiment.objects.filter(pk__in=keys, state=State.RUNNING).exists()
+
+        try:
+            until(ended, "the work ends", left)
+        except AssertionError:
+            raise AssertionError(f"{self.states(*experiments)}; {self.said()}") from None
+        self.figures.setdefault("ended", round(time.time() - self.over, 2))
+
+    def recovered(self, since: float) -> None:
+        """How long after a fault the next item was claimed."""
+        with self.owner() as owner:
+            row = owner.execute(
+                "SELECT extract(epoch FROM min(started_at)) FROM runs_execution WHERE started_at > to_timestamp(%s)",
+                [since],
+            ).fetchone()
+        if row and row[0] is not None:
+            self.figures["recovery"] = round(float(row[0]) - since, 2)
+
+    def states(self, *experiments: Experiment) -> list[str]:
+        rows = Execution.objects.filter(experiment__in=experiments, superseded=False).order_by("experiment", "position")
+        return [Generation(state).name.lower() for state in rows.values_list("state", flat=True)]
+
+    def attempts(self, *experiments: Experiment) -> list[str]:
+        rows = Attempt.objects.filter(execution__experiment__in=experiments).order_by("admitted_at")
+        return list(rows.values_list("state", flat=True))
+
+    def said(self) -> str:
+        return "\n".join(f"--- {one.log.name}\n{one.log.read_text()[-1500:]}" for one in self.workers)
+
+    @property
+    def references(self) -> list[UUID]:
+        return [UUID(call.headers["x-request-id"]) for call in read_log(self.call_log)]
+
+    def settled(self, *, dead: int = 0) -> None:
+        """The books are right. `dead` says how many calls were under way when their worker died."""
+        references = self.references
+        with self.owner() as owner:
+            wrong = ledger.violations(owner, calls=references, acknowledged=self.acknowledged, grace=LEASE + TICK)
+            lost = owner.execute(
+                "SELECT count(*) FROM acknowledged k WHERE k.id NOT IN (SELECT id FROM runs_experiment)"
+            ).fetchone()
+            asked = owner.execute(
+                """
+                SELECT coalesce(sum(n - 1), 0) FROM (
+                    SELECT count(*) AS n FROM provider_call c JOIN runs_attempt a ON a.id = c.reference
+                    WHERE a.state NOT IN ('failed') GROUP BY a.execution_id, a.turn HAVING count(*) > 1) again
+                """
+            ).fetchone()
+            told = owner.execute(
+                "SELECT count(*) FROM runs_attempt WHERE failure_code = 'invocation_indeterminate'"
+                " OR state IN ('indeterminate', 'settled_late')"
+            ).fetchone()
+        assert lost and asked and told
+        self.figures |= {
+            "calls": len(references),
+            "repeated": int(asked[0]),
+            "lost": int(lost[0]),
+            "dead": dead,
+            "indeterminate": int(told[0]),
+        }
+        assert wrong == {}
+        assert (self.figures["repeated"], self.figures["lost"]) == (0, 0)
+        assert self.figures["indeterminate"] >= dead
+
+
+@contextlib.contextmanager
+def open_house(from_template: Path, *, broker: bool = True) -> Iterator[House]:
+    with ExitStack() as stack:
+        folder = Path(tempfile.mkdtemp(prefix="h-", dir=from_template.parent))
+        folder.chmod(0o755)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        subprocess.run(["cp", "-a", from_template / "postgres", folder / "postgres"], check=True)
+        servers = Servers(folder, "house")
+        stack.callback(servers.close)
+        servers.start(servers.postgres)
+        if broker:
+            servers.start(servers.valkey)
+        log, ready = folder / "calls.jsonl", folder / "provider"
+        command = [sys.executable, "-m", "tests.provider", "--log", str(log), "--ready", str(ready)]
+        with (folder / "log" / "provider.log").open("wb") as output:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=output, stderr=output, preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM)
+            )
+        stack.callback(process.wait, 10)
+        stack.callback(process.terminate)
+        until(ready.exists, "the provider answers")
+        url = servers.postgres.url(APP)
+        broker_url = servers.valkey.broker_url if broker else ""
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("DATABASE_", "CACHE_", "CELERY_", "EVENHAND_", "PG", "DIES_"))
+        }
+        environment = kept | {
+            "DATABASE_URL": url,
+            "CELERY_BROKER_URL": broker_url,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "EVENHAND_EMBEDDED": "1",
+            "EVENHAND_VAR": str(folder / "var"),
+            "SECRET_KEY": "for-the-length-of-a-fault-and-not-a-minute-longer",
+            "LEASE_SECONDS": str(LEASE),
+            "TICK_SECONDS": str(TICK),
+            "LOG_LEVEL": "INFO",
+        }
+        point_django_at(url)
+        stack.callback(connections["default"].close)
+        if broker:
+            point_celery_at(broker_url)
+            stack.callback(kombu.pools.reset)
+        yield House(servers, Remote(ready.read_text()), log, environment, stack)
