@@ -55,8 +55,9 @@ journeys: setup ## Walk through the console in a real browser, with a real serve
 	@./tools/chromium.sh
 	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/journeys -n 2 --dist worksteal $(ARGS)
 
-faults: setup ## Attack a real web server with odd and hostile requests
-	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/serving $(ARGS)
+faults: setup ## Attack a real web server, kill workers and servers, and count what was lost (ARGS="--seeds 1,2")
+	@$(embedded) run --test -- $(python) -m pytest -m slow tests/serving
+	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/faults -n 2 --dist worksteal $(ARGS)
 
 screenshots: setup ## Make the README's pictures from the running demo (PORT=8000)
 	@$(python) tools/screenshots.py --address http://127.0.0.1:$(or $(PORT),8000)

@@ -66,12 +66,11 @@ def opened(cluster, django_db_blocker, settings, record_property) -> Iterator[Ca
 
         def open_one(*, broker: bool = True) -> House:
             houses.append(stack.enter_context(open_house(cluster, broker=broker)))
+            record_property("figures", houses[-1].figures)  # filled in while the test runs
             settings.CELERY_BROKER_URL = houses[-1].environment["CELERY_BROKER_URL"]
             return houses[-1]
 
         yield open_one
-        for house in houses:
-            record_property("figures", house.figures)
 
 
 @pytest.fixture

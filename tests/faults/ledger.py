@@ -80,7 +80,8 @@ CHECKS: Final = {
     "I2": "SELECT count(*) FROM (SELECT 1 FROM provider_call GROUP BY reference HAVING count(*) > 1) x",
     "I3": f"""
         SELECT count(*) FROM runs_execution x WHERE x.state = {C} AND (
-            EXISTS (SELECT 1 FROM runs_attempt a WHERE a.execution_id = x.id AND a.state IN ('admitted', 'indeterminate'))
+            EXISTS (SELECT 1 FROM runs_attempt a WHERE a.execution_id = x.id
+                    AND a.state IN ('admitted', 'indeterminate'))
             OR NOT EXISTS (SELECT 1 FROM runs_attempt a WHERE a.execution_id = x.id
                            AND a.state IN ('settled', 'settled_late')))
     """,
@@ -90,7 +91,8 @@ CHECKS: Final = {
     """,
     "I5": f"""
         SELECT (SELECT count(*) FROM faults.step WHERE new_epoch < old_epoch)
-             + (SELECT count(*) FROM runs_attempt a JOIN runs_execution x ON x.id = a.execution_id WHERE a.epoch > x.epoch)
+             + (SELECT count(*) FROM runs_attempt a JOIN runs_execution x ON x.id = a.execution_id
+                WHERE a.epoch > x.epoch)
              + (SELECT count(*) FROM runs_answer w JOIN runs_execution x ON x.id = w.execution_id WHERE x.state <> {C})
              + (SELECT count(*) FROM (SELECT 1 FROM runs_attempt WHERE state = 'settled'
                                       GROUP BY execution_id, turn HAVING count(*) > 1) twice)
@@ -136,9 +138,9 @@ def install(owner: psycopg.Connection[Any]) -> None:
     owner.execute(RECORDER)
     for table, column in WATCHED.items():
         owner.execute(
-            sql.SQL(
-                "CREATE TRIGGER zz_note AFTER UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION faults.note({})"
-            ).format(sql.Identifier(table), sql.Literal(column))
+            sql.SQL("CREATE TRIGGER zz_note AFTER UPDATE ON {} FOR EACH ROW EXECUTE FUNCTION faults.note({})").format(
+                sql.Identifier(table), sql.Literal(column)
+            )
         )
 
 

@@ -51,12 +51,19 @@ the lease, a tick and ten seconds. Written by `make faults ARGS="--faults-report
 
 def written(reports: Sequence[Any]) -> str:
     lines = [f"| {name} | {value} | {target or '-'} |" for name, value, target in _totals(reports)]
-    lines += ["", "| fault | survived | calls | indeterminate | next item after | ended after |", "|---|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| fault | survived | calls | indeterminate | next item after | ended after |",
+        "|---|---|---|---|---|---|",
+    ]
     for report in sorted(reports, key=lambda one: one.nodeid):
         said = _figures(report)
         cells = [_seconds(said.get("recovery")), _seconds(said.get("ended"))]
         counted = [str(said.get(name, "-")) for name in ("calls", "indeterminate")]
-        lines.append(" | ".join(("| " + _name(report), "yes" if report.outcome == "passed" else "**no**", *counted, *cells)) + " |")
+        lines.append(
+            " | ".join(("| " + _name(report), "yes" if report.outcome == "passed" else "**no**", *counted, *cells))
+            + " |"
+        )
     return HEAD + "\n".join(lines) + "\n"
 
 
