@@ -26,11 +26,17 @@ class Pair:
 
 
 def newest_comparison(team: Team) -> Pair | None:
-    """The newest comparable experiment as candidate, the oldest of the same dataset as baseline."""
-    finished = finished_of(team)
+    """The newest graded experiment as candidate, the oldest of the same dataset that shares a metric as baseline."""
+    finished = finished_of(team).filter(gradingpass__state=State.COMPLETED).distinct()
     for candidate in finished.select_related("version").order_by("-number")[:20]:
+        measured = PassGrader.objects.filter(
+            grading_pass__experiment=candidate, grading_pass__state=State.COMPLETED
+        ).values("version__grader__definition__key")
         baseline = (
-            finished.filter(version__dataset_id=candidate.version.dataset_id)
+            finished.filter(
+                version__dataset_id=candidate.version.dataset_id,
+                gradingpass__passgrader__version__grader__definition__key__in=measured,
+            )
             .exclude(pk=candidate.pk)
             .order_by("number")
             .first()

@@ -6,7 +6,7 @@ window.SwaggerUIBundle({
   presets: [window.SwaggerUIBundle.presets.apis],
   layout: "BaseLayout",
   deepLinking: true,
-  docExpansion: "list",
+  docExpansion: "none", // more than 126 operations opened at once are not all drawn
   persistAuthorization: false,
   validatorUrl: null,
 });

@@ -174,6 +174,7 @@ def open_house(folder: Path) -> Iterator[House]:
         _start(stack, web, environment, folder / "web.log", pass_fds=(listener.fileno(),))
         house = House(address, folder, environment)
         _wait(house)
+        assert house.demo_comparison  # before a journey runs something newer
         yield house
 
 
