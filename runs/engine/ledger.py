@@ -71,11 +71,14 @@ class Account:
         try:
             reply = self.executor.call(sent, admit)
         except CallFailed as failure:
+            connection.close_if_unusable_or_obsolete()
             if began:
                 milliseconds = (time.monotonic() - began) * 1000
                 self._write(reference, AttemptState.FAILED, milliseconds, failure.usage, failure_code=failure.code)
             raise
         self.durations[reference] = (time.monotonic() - began) * 1000
+        # a restart of the database during the call must not cost the answer: the next query asks, and connects anew
+        connection.close_if_unusable_or_obsolete()
         return reference, reply
 
     def _admit(self, reference: UUID, turn: int) -> None:
