@@ -71,14 +71,13 @@ class Account:
         try:
             reply = self.executor.call(sent, admit)
         except CallFailed as failure:
-            connection.close_if_unusable_or_obsolete()
+            _connect_anew()
             if began:
                 milliseconds = (time.monotonic() - began) * 1000
                 self._write(reference, AttemptState.FAILED, milliseconds, failure.usage, failure_code=failure.code)
             raise
         self.durations[reference] = (time.monotonic() - began) * 1000
-        # a restart of the database during the call must not cost the answer: the next query asks, and connects anew
-        connection.close_if_unusable_or_obsolete()
+        _connect_anew()
         return reference, reply
 
     def _admit(self, reference: UUID, turn: int) -> None:
@@ -145,6 +144,12 @@ class Account:
         rows = self.claim.work.calls._default_manager.filter(pk=reference)
         if not rows.filter(state=AttemptState.ADMITTED).update(state=state, **said):
             rows.filter(state=AttemptState.INDETERMINATE).update(state=AttemptState.SETTLED_LATE, **said)
+
+
+def _connect_anew() -> None:
+    """Ask whether the connection still stands: a restart of the database during a call must not cost its answer."""
+    if not connection.in_atomic_block:
+        connection.close_if_unusable_or_obsolete()
 
 
 def by_route(route: ModelRouteRevision) -> Callable[[Usage, bool], Fact]:
