@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from analysis import strict_json
 from analysis.refusals import Refused
+from analysis.results import plain
 from comparisons.groups import intent as intents
 from comparisons.groups import queries, starting
 from comparisons.groups.intent import Intent
@@ -37,6 +38,7 @@ EXAMPLE: dict[str, Any] = {
     "graders": [{"version": SOME_ID, "evidence": "generation"}],
     "enrichment": None,
     "primary": SOME_ID,
+    "template": None,
 }
 
 
@@ -92,6 +94,9 @@ class ReadinessShape(serializers.Serializer[Any]):
     arms = serializers.ListField(child=serializers.DictField())
     differences = serializers.ListField(child=serializers.DictField())
     expected_cost = serializers.DictField(help_text="low_micros and high_micros are null where unknown.")
+    statistical_plan = serializers.DictField(
+        help_text="The smallest difference of the primary metric that shows, in its unit; null where unknown."
+    )
 
 
 def readiness_shape(found: Readiness) -> dict[str, Any]:
@@ -115,6 +120,11 @@ def readiness_shape(found: Readiness) -> dict[str, Any]:
             "high_micros": found.cost.high_micros,
             "currency": found.cost.currency,
             "says": found.cost.says,
+        },
+        "statistical_plan": {
+            "metric": found.statistics.metric,
+            **plain(found.statistics.foresight),
+            "earlier_experiments": list(found.statistics.earlier),
         },
     }
 
@@ -194,14 +204,7 @@ class Groups(endpoints.TeamView):
         known_parameters(request)
         access, key, given = self.access, endpoints.request_key(request), valid(NewGroup, request)
         intent = intents.read(given["intent"])
-        row, made = receipts.once(
-            access,
-            "group.start",
-            key,
-            intent.plain(),
-            Group,
-            lambda: starting.start(access=access, intent=intent, readiness_sha256=given["readiness_sha256"]),
-        )
+        row, made = starting.once(access=access, intent=intent, readiness_sha256=given["readiness_sha256"], key=key)
         return Response(_shown(access, row.pk), status=201 if made else 200)
 
 
