@@ -104,7 +104,7 @@ class SetupForm(forms.Form):
         exact = _by(
             offered.graders,
             lambda one: one.grader.definition.name,
-            lambda one: (str(one.pk), str(one)),
+            lambda one: (str(one.pk), f"{one.grader.definition.name}: {one}"),
         )
         by_evidence = [
             (f"{one.pk}:{evidence}", f"version {one.number}{_looks(evidence)}")

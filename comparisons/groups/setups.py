@@ -13,6 +13,7 @@ from django.utils import timezone
 from comparisons.groups import starting, templates
 from comparisons.groups.intent import Intent
 from comparisons.models import Group, Setup, Template, TemplateVersion
+from runs.models import ToolPolicy
 from teams import receipts
 from teams.access import Access
 from teams.permissions import LAUNCH_RIGHTS
@@ -21,6 +22,8 @@ from teams.refusals import Refusal
 Fields = dict[str, list[str]]
 LONGEST_VALUE: Final = 200
 MOST_VALUES: Final = 60
+USUAL: Final[Fields] = {"repetitions": ["1"], "tool_policy": [ToolPolicy.NONE.value]}
+"""What the fields say that nobody has seen yet."""
 
 
 def own(access: Access, pk: Any) -> Setup:
@@ -39,7 +42,13 @@ def begin(*, access: Access, pk: UUID, fields: Mapping[str, Sequence[str]]) -> S
     """A new setup under an id that its page made; sent again it is the same setup, as it says now."""
     access.require(*LAUNCH_RIGHTS)
     row, made = Setup.objects.get_or_create(
-        pk=pk, defaults={"team": access.team, "made_by": access.user, "fields": _kept(fields), "key": _key()}
+        pk=pk,
+        defaults={
+            "team": access.team,
+            "made_by": access.user,
+            "fields": {**USUAL, **_kept(fields)},
+            "key": _key(),
+        },
     )
     return own(access, pk) if made else keep(access=access, setup=row, fields=fields)
 

@@ -244,7 +244,7 @@ def _page(
         "setup_id": row.pk if row else new_id(),
         "form": form,
         "step": step,
-        "title": STEPS[step][0],
+        "step_title": STEPS[step][0],
         "steps": _steps(row, step),
         "fields": form.of_step(step),
         "found": found,
