@@ -208,3 +208,19 @@ def test_another_like_a_group_means_the_snapshots_that_ran(cast, given, page_cli
     ran = [f"snapshot:{arm.snapshot_id}" for arm in group.arm_set.order_by("index")]
     assert [row.fields["arm_0"][0], row.fields["arm_1"][0]] == ran
     assert row.fields["graders"] == [f"{given['primary']}:generation"]
+
+
+def test_a_step_asks_the_database_as_often_for_many_graders_and_snapshots_as_for_few(
+    cast, access, given, page_client, django_assert_max_num_queries
+):
+    ana = page_client(cast.ana)
+    here = filled(ana, given)
+    grader, route = Grader.objects.get(), factory.route("large")
+    for number in range(30):
+        check_ = {"operator": "contains", "source": "literal", "value": f"{number}"}
+        revision = Grader.objects.get().revision
+        grading.add_grader_version(access=access, grader=grader, config={"checks": [check_]}, revision=revision)
+        factory.snapshot(access, route, f"Counter {number}", instructions=f"At {number}.")
+    for step, most in {"subject": 24, "arms": 24, "grading": 24, "readiness": 48}.items():
+        with django_assert_max_num_queries(most):
+            assert ana.get(f"{here}{step}").status_code == 200
