@@ -108,6 +108,26 @@ class Api:
                 return
             time.sleep(POLL_SECONDS)
 
+    def group_readiness(self, intent: dict[str, Any]) -> dict[str, Any]:
+        """Whether a comparison is ready, as `GET /api/v1/groups/readiness` says it."""
+        text = json.dumps(intent, ensure_ascii=False, separators=(",", ":"))
+        return self._asked(lambda: self._client.get("/api/v1/groups/readiness", params={"intent": text}))
+
+    def start_group(self, intent: dict[str, Any], readiness_sha256: str, key: str) -> dict[str, Any]:
+        """All arms or none. The same key and intent give the first group again."""
+        return self._posted("/api/v1/groups", {"intent": intent, "readiness_sha256": readiness_sha256}, key)
+
+    def group(self, group_id: uuid.UUID) -> dict[str, Any]:
+        """A group with the state of its arms."""
+        return self._asked(lambda: self._client.get(f"/api/v1/groups/{group_id}"))
+
+    def steer_group(self, group_id: uuid.UUID, step: str) -> dict[str, Any]:
+        """Pause, resume or cancel every arm that runs."""
+        return self._posted(f"/api/v1/groups/{group_id}/steps", {"step": step}, str(uuid.uuid4()))
+
+    def _posted(self, path: str, body: dict[str, Any], key: str) -> dict[str, Any]:
+        return self._asked(lambda: self._client.post(path, json=body, headers={"Idempotency-Key": key}))
+
     def _asked(self, send: Callable[[], httpx.Response]) -> dict[str, Any]:
         for attempt in range(RETRIES):
             try:

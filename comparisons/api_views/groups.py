@@ -63,10 +63,13 @@ class GroupRow(serializers.Serializer[Any]):
 
 class ArmShape(serializers.Serializer[Any]):
     letter = serializers.CharField()
+    name = serializers.CharField(help_text="The agent's name and the snapshot's number.")
     snapshot = serializers.UUIDField()
     experiment = serializers.UUIDField()
     original_pass = serializers.IntegerField(help_text="Its number in the experiment.")
     state = serializers.CharField()
+    grading_state = serializers.CharField(help_text="Of the original pass.")
+    paused = serializers.BooleanField(help_text="What is left of it waits until somebody resumes it.")
     pause_code = serializers.CharField()
     done = serializers.IntegerField()
     planned = serializers.IntegerField()
@@ -145,10 +148,13 @@ def _shown(access: Access, pk: UUID) -> dict[str, Any]:
         "states": [
             {
                 "letter": one.arm.letter,
+                "name": str(one.arm.snapshot),
                 "snapshot": str(one.arm.snapshot_id),
                 "experiment": str(one.experiment.pk),
                 "original_pass": one.arm.original_pass.number,
                 "state": one.experiment.state,
+                "grading_state": one.arm.original_pass.state,
+                "paused": one.held,
                 "pause_code": one.experiment.pause_code,
                 "done": one.pace.done,
                 "planned": one.pace.total,

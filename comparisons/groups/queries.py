@@ -47,6 +47,12 @@ class ArmState:
         return self.experiment.state == State.RUNNING or self.arm.original_pass.state == State.RUNNING
 
     @property
+    def held(self) -> bool:
+        """Whether what is left of it, generation first and then grading, is paused."""
+        left = self.experiment if self.experiment.state == State.RUNNING else self.arm.original_pass
+        return left.state == State.RUNNING and left.paused_at is not None
+
+    @property
     def comparable(self) -> bool:
         return self.experiment.state == self.arm.original_pass.state == State.COMPLETED
 
