@@ -33,6 +33,9 @@ def readiness(found: dict[str, Any]) -> str:
     rows = [(label, f"{count:,}") for label, count in counted]
     rows.append(("invocations", f"{found['invocations']:,} of at most {found['limit']:,}"))
     lines += ["", table(("Planned", ""), rows), "", f"Expected cost  {_expected(found['expected_cost'])}"]
+    plan = found.get("statistical_plan")
+    if plan:
+        lines += ["", f"Could show  {visible(plan['metric'])}: {visible(plan['text'])}"]
     lines += section("In the way", [_blocked(one) for one in found["blocked"]])
     return "\n".join(lines)
 

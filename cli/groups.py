@@ -33,7 +33,7 @@ GroupArgument = Annotated[str, typer.Argument(metavar="GROUP", help="The group's
 def check(intent: IntentArgument, server: ServerOption, token: TokenOption = "", as_json: JsonOption = False) -> None:
     """Say what a comparison would run and what stands in the way. Writes nothing and calls no model."""
     with refusals(as_json):
-        given = _intent(intent)
+        given = intent_of(intent)
         with Api(server, token) as api:
             found = _of_form(api.group_readiness(given), "ready", "sha256", "blocked")
     typer.echo(_json(found) if as_json else group_render.readiness(found))
@@ -53,7 +53,7 @@ def start(
 ) -> None:
     """Check a comparison, then start all of its arms or none."""
     with refusals(as_json):
-        given = _intent(intent)
+        given = intent_of(intent)
         with Api(server, token) as api:
             found = _of_form(api.group_readiness(given), "ready", "sha256", "blocked")
             if not found["ready"] and not key:  # under a key of before, the group may well be there already
@@ -129,7 +129,7 @@ def _ending(state: dict[str, Any]) -> int:
     return gate.PASSED if all(map(following.complete, state["states"])) else gate.INCONCLUSIVE
 
 
-def _intent(given: str) -> dict[str, Any]:
+def intent_of(given: str) -> dict[str, Any]:
     """The intent as it is written down; what it may hold is the server's to say."""
     place = "standard input" if given == "-" else Path(given).name
     raw = sys.stdin.buffer.read(INTENT.record_bytes + 1) if given == "-" else Path(given).read_bytes()

@@ -21,7 +21,7 @@ from analysis.paired import compare as compare_sides
 from analysis.refusals import Refused
 from analysis.results import PairedComparison, plain
 from analysis.verdicts.paired import Tier, Verdicts
-from cli import adjudicate, gate, groups, inspect_claim, render, sources, verdicts
+from cli import adjudicate, gate, groups, inspect_claim, render, sources, templates, verdicts
 from cli.client import Api
 from cli.options import JsonOption, ServerOption, TokenOption, refusals
 from cli.sources import Source
@@ -41,6 +41,7 @@ app = typer.Typer(
 adjudicate.register(app)
 inspect_claim.register(app)
 groups.register(app)
+templates.register(app)
 
 SHOWN_REJECTED = 20
 

@@ -19,7 +19,8 @@ from grading.engine import working as grading_work
 from runs.engine import working
 from runs.models import Execution, State
 from teams import actions as team_actions
-from tests.comparisons.groups.test_groups import access, given, judge, quiet  # noqa: F401
+from tests.comparisons.groups.conftest import access, given, quiet  # noqa: F401
+from tests.comparisons.groups.test_groups import judge
 from tests.factories import agents as factory
 
 pytestmark = pytest.mark.django_db(transaction=True)
