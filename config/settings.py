@@ -109,6 +109,7 @@ INSTALLED_APPS = [
     "grading",
     "comparisons",
     "intake",
+    "webhooks",
 ]
 
 MIDDLEWARE = [
