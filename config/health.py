@@ -125,9 +125,7 @@ def _webhooks() -> tuple[bool, str]:
         expired=Count("pk", filter=Q(state=DeliveryState.WAITING, lease_until__lt=now)),
     )
     disabled = Webhook.objects.exclude(disabled_code="").filter(archived_at=None).count()
-    says = (
-        f"{counted['waiting']} waiting, {counted['given_up']} given up since yesterday, {disabled} disabled by itself"
-    )
+    says = f"{counted['waiting']} waiting, {counted['given_up']} given up since yesterday, {disabled} disabled by themselves"
     return not counted["expired"], f"{says}, {counted['expired']} with an expired claim"
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 
+from agents.outbound import is_loopback
 from webhooks.models import Event
 
 
@@ -17,9 +18,10 @@ class WebhookForm(forms.Form):
 
     def __init__(self, hosts: list[str], *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["url"].widget.attrs |= {"placeholder": f"https://{hosts[0]}/evenhand"} if hosts else {}
-        listed = ", ".join(hosts)
-        self.fields["url"].help_text = f"On a host that operators allow: {listed}." if hosts else ""
+        if hosts:
+            start = f"http://{hosts[0]}:9000" if is_loopback(hosts[0]) else f"https://{hosts[0]}"
+            self.fields["url"].widget.attrs["placeholder"] = f"{start}/evenhand"
+            self.fields["url"].help_text = f"On a host that operators allow: {', '.join(hosts)}."
 
     def clean_revision(self) -> int:
         return self.cleaned_data["revision"] or 0

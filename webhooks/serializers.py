@@ -9,6 +9,8 @@ from rest_framework import serializers
 from teams.api import StrictSerializer
 from webhooks.models import DeliveryState, Event
 
+STATES = ["active", "disabled", "archived"]
+DELIVERY_STATES = DeliveryState.values
 STEPS = ["enable", "disable", "rotate", "archive", "restore"]
 
 
@@ -37,7 +39,7 @@ class WebhookRow(serializers.Serializer[Any]):
     name = serializers.CharField()
     url = serializers.CharField()
     events = serializers.ListField(child=serializers.CharField())
-    state = serializers.ChoiceField(["active", "disabled", "archived"])
+    state = serializers.ChoiceField(STATES)
     disabled_code = serializers.CharField(help_text="Empty where a person disabled it.")
     failures = serializers.IntegerField(help_text="Deliveries given up in a row.")
     waiting = serializers.IntegerField()
@@ -57,7 +59,7 @@ class DeliveryRow(serializers.Serializer[Any]):
     object_id = serializers.UUIDField(allow_null=True)
     occurred_at = serializers.DateTimeField()
     body = serializers.DictField()
-    state = serializers.ChoiceField(DeliveryState.values)
+    state = serializers.ChoiceField(DELIVERY_STATES)
     attempts = serializers.IntegerField()
     due_at = serializers.DateTimeField(help_text="When the next attempt may be made, while it waits.")
     attempted_at = serializers.DateTimeField(allow_null=True)

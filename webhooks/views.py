@@ -116,7 +116,7 @@ def _shown(request: TeamRequest, webhook: UUID) -> dict[str, Any]:
 def _detail(request: TeamRequest, webhook: UUID, *, fresh: bool = False) -> HttpResponse:
     context = _shown(request, webhook)
     found: Webhook = context["webhook"]
-    context["hidden"] = {step: [("step", step)] for step in SAYS}
+    context["steps"] = {step: [("step", step)] for step in SAYS}
     context["disabled_after"] = sending.DISABLED_AFTER
     context["secret"] = signing.secret_of(found.pk, found.secret_revision) if fresh else ""
     return render(request, "webhooks/detail.html", context)

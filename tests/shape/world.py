@@ -328,7 +328,7 @@ def _webhook(access: Access) -> Webhook:
     """A webhook that was pinged. Nothing of it is protected text: whoever may see it sets it up."""
     hosts.list_host(WebhookHost, host="hooks.example.org", note="", by=None)
     made = webhook_actions.create_webhook(
-        access=access, name="Pipeline", url="https://hooks.example.org/told", events=Event.values
+        access=access, name="Release pipeline", url="https://hooks.example.org/told", events=Event.values
     )
     webhook_actions.ping(access=access, webhook=made)
     return made

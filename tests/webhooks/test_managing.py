@@ -12,7 +12,6 @@ from agents.actions import hosts
 from config import health, queues
 from teams.models import AuditEvent
 from teams.refusals import Refusal
-from tests.webhooks.conftest import Receiver  # noqa: F401
 from webhooks import actions, signing
 from webhooks.models import Delivery, Event, Webhook, WebhookHost
 
