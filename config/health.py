@@ -125,8 +125,9 @@ def _webhooks() -> tuple[bool, str]:
         expired=Count("pk", filter=Q(state=DeliveryState.WAITING, lease_until__lt=now)),
     )
     disabled = Webhook.objects.exclude(disabled_code="").filter(archived_at=None).count()
-    says = f"{counted['waiting']} waiting, {counted['given_up']} given up since yesterday, {disabled} disabled by themselves"
-    return not counted["expired"], f"{says}, {counted['expired']} with an expired claim"
+    says = f"{counted['waiting']} waiting, {counted['expired']} with an expired claim"
+    more = f"{counted['given_up']} given up since yesterday, {disabled} disabled by themselves"
+    return not counted["expired"], f"{says}; {more}"
 
 
 def _disk() -> tuple[bool, str]:
