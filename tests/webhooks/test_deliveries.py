@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 import threading
 import time
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.management import call_command
@@ -16,6 +21,7 @@ from runs.executors import addresses
 from runs.models import Execution, Experiment
 from teams.models import AuditEvent
 from tests.comparisons.groups.test_groups import started
+from tests.conftest import ROOT
 from tests.shape.world import CANARY, build
 from webhooks import actions, outbox, sending, signing, working
 from webhooks.models import Delivery, Event, Webhook, WebhookHost
@@ -467,3 +473,36 @@ def test_what_was_forgotten_is_not_told_again(webhook, receiver, launched, work,
     Delivery.objects.update(ended_at=long_ago, occurred_at=long_ago)
     assert working.expire() == 1
     assert tell() == 0 and not Delivery.objects.exists()
+
+
+def test_kill_9_during_the_call_leaves_a_delivery_that_is_made_again(webhook, receiver, access, later, tell, only):
+    """A worker in a process of its own, killed while the receiver has not answered; the receiver sees one id twice."""
+    receiver.hold = threading.Event()
+    actions.ping(access=access, webhook=webhook)
+    Delivery.objects.update(event="group.ended")  # a ping is tried once
+    address = urlsplit(os.environ["DATABASE_URL"])
+    database = address._replace(path="/" + connection.settings_dict["NAME"]).geturl()
+    worker = subprocess.Popen(
+        [sys.executable, "manage.py", "work"],
+        cwd=ROOT,
+        env={**os.environ, "DATABASE_URL": database},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        until = time.monotonic() + 30
+        while not receiver.heard and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
+    receiver.hold.set()
+    told = only()
+    assert (len(receiver.heard), told.state, told.attempts) == (1, "waiting", 1)
+    assert told.lease_until is not None
+    assert tell() == 0, "its claim holds until the lease runs out"
+    later()
+    assert tell() == 1
+    assert (only().state, only().attempts) == ("delivered", 2)
+    assert len({heard.headers["evenhand-delivery"] for heard in receiver.heard}) == 1
+    assert all(heard.verified(secret(webhook)) for heard in receiver.heard)
