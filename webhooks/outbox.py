@@ -59,7 +59,9 @@ LOOKS: Final = {
 
 def fill() -> int:
     """Write down a delivery for whatever ended and has none. Returns how many."""
-    return sum(_fill(event) for event in LOOKS)
+    active = Webhook.objects.filter(disabled_at=None, archived_at=None)
+    wanted = {event for events in active.values_list("events", flat=True) for event in events}
+    return sum(_fill(event) for event in LOOKS if event in wanted)
 
 
 def _fill(event: str) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Count, OuterRef, Q, Subquery
+from django.db.models import Count, OuterRef, Subquery
+from django.db.models.functions import Coalesce
 
 from teams.access import Access
 from webhooks.models import Delivery, DeliveryState, Webhook, WebhookHost
@@ -11,9 +12,11 @@ from webhooks.models import Delivery, DeliveryState, Webhook, WebhookHost
 
 def webhooks_of(access: Access, *, archived: bool | None = False) -> models.QuerySet[Webhook]:
     """By name, with what waits and the newest delivery; None is both."""
-    newest = Delivery.objects.filter(webhook=OuterRef("pk")).order_by("-made_at", "-pk")
+    told = Delivery.objects.filter(webhook=OuterRef("pk"))
+    newest = told.order_by("-made_at", "-pk")
+    waiting = told.filter(state=DeliveryState.WAITING).order_by().values("webhook").annotate(n=Count("pk"))
     rows = Webhook.objects.filter(team=access.team).annotate(
-        waiting=Count("delivery", filter=Q(delivery__state=DeliveryState.WAITING)),
+        waiting=Coalesce(Subquery(waiting.values("n")), 0),
         last_state=Subquery(newest.values("state")[:1]),
         last_at=Subquery(newest.values("made_at")[:1]),
     )
