@@ -10,6 +10,7 @@ from django.db import models
 from django.http import HttpRequest, HttpResponse
 
 from agents import actions, capability_sets
+from agents.actions import hosts
 from agents.models import (
     Agent,
     Asset,
@@ -401,3 +402,50 @@ class HarnessRevisions(AnyAdmin):
         for revision in rows.select_related("harness"):
             actions.activate_harness(revision=revision, by=operator_of(request))
         messages.success(request, "Activated.")
+
+
+class HostForm(AnyForm):
+    class Meta:
+        fields = ("host", "note")
+        help_texts = {"host": "The name alone, such as checks.example.org. Calls go there over https."}
+
+    def clean_host(self) -> str:
+        try:
+            return hosts.checked_host(self.cleaned_data["host"])
+        except Refusal as refusal:
+            raise forms.ValidationError(refusal.message) from None
+
+
+class ListedHosts(AnyAdmin):
+    """A list of hosts that calls of one purpose may reach. None is deleted: what is stored names them."""
+
+    form = HostForm
+    list_display = ("host", "note", "created_at", "archived_at")
+    search_fields = ("host", "note")
+    actions = ("archive", "restore")
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
+        return ("host",) if obj else ()
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        if change:
+            hosts.note_host(row=obj, note=obj.note, by=operator_of(request))
+            return
+        made = hosts.list_host(self.model, host=obj.host, note=obj.note, by=operator_of(request))
+        obj.pk = made.pk
+        obj._state.adding = False
+
+    @admin.action(description="Archive: the selected hosts are reached no more")
+    def archive(self, request: HttpRequest, rows: Rows) -> None:
+        for row in rows:
+            hosts.set_host_listed(row=row, listed=False, by=operator_of(request))
+        messages.success(request, "Archived.")
+
+    @admin.action(description="Restore: the selected hosts may be reached")
+    def restore(self, request: HttpRequest, rows: Rows) -> None:
+        for row in rows:
+            hosts.set_host_listed(row=row, listed=True, by=operator_of(request))
+        messages.success(request, "Restored.")

@@ -80,7 +80,7 @@ def _one_cost(fact: dict[str, Any]) -> str:
     if fact["coverage"] == "complete":
         return f"{amount} (complete)"
     priced, facts = fact.get("priced"), fact.get("facts")
-    known = "" if priced is None or facts is None else f", {priced:,} of {facts:,} known"
+    known = "" if priced is None or facts is None else f", {priced:,} of {facts:,} priced"
     return f"≥ {amount} (partial{known})"
 
 

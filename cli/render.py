@@ -85,7 +85,10 @@ def visible(text: str) -> str:
 
 
 def money(micros: int, currency: str) -> str:
-    return f"{micros / 1_000_000:,.6g} {currency}"
+    """Six digits, and never in powers of ten."""
+    amount = micros / 1_000_000
+    short = f"{amount:,.6g}"
+    return f"{f'{amount:,.6f}'.rstrip('0').rstrip('.') if 'e' in short else short} {currency}"
 
 
 def _columns(text: str) -> int:

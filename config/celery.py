@@ -25,6 +25,8 @@ app.conf.update(
         "advance-imports": {"task": "intake.tasks.advance_imports", "schedule": 5.0, "options": {"expires": 5}},
         "tick-runs": {"task": "runs.tasks.tick", **tick},
         "tick-grading": {"task": "grading.tasks.tick", **tick},
+        "tick-webhooks": {"task": "webhooks.tasks.tick", **tick},
+        "expire-deliveries": {"task": "webhooks.tasks.expire", "schedule": 3600.0, "options": {"expires": 3600}},
         "expire-uploads": {"task": "intake.tasks.expire_uploads", "schedule": 3600.0, "options": {"expires": 3600}},
     },
 )

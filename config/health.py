@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 
 from django.conf import settings
 from django.core.cache import cache
@@ -18,6 +19,7 @@ from config.celery import app
 from grading.models import Judgment
 from intake.models import Import, ImportState
 from runs.models import Execution, State
+from webhooks.models import Delivery, DeliveryState, Webhook
 
 PATIENCE = 1  # seconds: the page says "does not answer" rather than hang with what it reports on
 WAITING = (ImportState.EXAMINING, ImportState.QUEUED)
@@ -41,6 +43,7 @@ def findings() -> list[Finding]:
         _asked("Workers", _workers),
         _asked("Imports", _imports),
         _asked("Experiments", _experiments),
+        _asked("Webhooks", _webhooks),
         _asked("Disk", _disk),
     ]
 
@@ -110,6 +113,21 @@ def _experiments() -> tuple[bool, str]:
     expired = items["expired"] + judging["expired"]
     says = f"{items['waiting']} items waiting, {items['running']} running, {judging['waiting']} judgments open"
     return not expired, f"{says}, {expired} with an expired claim"
+
+
+def _webhooks() -> tuple[bool, str]:
+    """What is not told yet, and what was given up today. A receiver's silence is its team's matter, not ours."""
+    now = timezone.now()
+    given_up = Q(state=DeliveryState.GIVEN_UP, ended_at__gte=now - timedelta(days=1))
+    counted = Delivery.objects.aggregate(
+        waiting=Count("pk", filter=Q(state=DeliveryState.WAITING)),
+        given_up=Count("pk", filter=given_up),
+        expired=Count("pk", filter=Q(state=DeliveryState.WAITING, lease_until__lt=now)),
+    )
+    disabled = Webhook.objects.exclude(disabled_code="").filter(archived_at=None).count()
+    says = f"{counted['waiting']} waiting, {counted['expired']} with an expired claim"
+    more = f"{counted['given_up']} given up since yesterday, {disabled} disabled by themselves"
+    return not counted["expired"], f"{says}; {more}"
 
 
 def _disk() -> tuple[bool, str]:

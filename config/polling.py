@@ -13,6 +13,7 @@ from django.db import InterfaceError, OperationalError, close_old_connections
 import grading.engine.working
 import intake.working
 import runs.engine.working
+import webhooks.working
 
 log = logging.getLogger(__name__)
 
@@ -22,13 +23,15 @@ EVERY: Final = 1.0
 TICKS: Final[tuple[Callable[[], object], ...]] = (
     runs.engine.working.tick,
     grading.engine.working.tick,
+    webhooks.working.tick,
 )
 STEPS: Final[tuple[Callable[[], bool], ...]] = (
     runs.engine.working.step,
     grading.engine.working.step,
     intake.working.step,
+    webhooks.working.step,
 )
-HOURLY: Final[tuple[Callable[[], object], ...]] = (intake.working.expire,)
+HOURLY: Final[tuple[Callable[[], object], ...]] = (intake.working.expire, webhooks.working.expire)
 
 
 class Poller:

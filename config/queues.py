@@ -18,6 +18,7 @@ from config.health import PATIENCE, WAITING
 from grading.models import GradingPass
 from intake.models import Import, ImportState
 from runs.models import DraftTest, Experiment, State
+from webhooks.models import Delivery, DeliveryState
 
 MOST_ROWS: Final = 200
 
@@ -39,7 +40,9 @@ class Work:
 
 def unfinished() -> tuple[int, list[Work]]:
     """How much there is, and the oldest of it."""
-    found = sorted((*_imports(), *_experiments(), *_passes(), *_draft_tests()), key=lambda one: one.since)
+    found = sorted(
+        (*_imports(), *_experiments(), *_passes(), *_draft_tests(), *_deliveries()), key=lambda one: one.since
+    )
     return len(found), found[:MOST_ROWS]
 
 
@@ -83,6 +86,14 @@ def _draft_tests() -> Iterator[Work]:
     rows = DraftTest.objects.filter(state__in=(Generation.PLANNED, Generation.RUNNING)).select_related("team")
     for row in rows:
         yield _work("Agent Test", row, row.team, row.get_state_display(), row.claimed_by, row.epoch, row.made_at)
+
+
+def _deliveries() -> Iterator[Work]:
+    """What webhooks have not been told; a lease that ran out is taken up by the next attempt."""
+    rows = Delivery.objects.filter(state=DeliveryState.WAITING).select_related("webhook__team")
+    for row in rows:
+        state = f"{row.event}, attempt {row.attempts}{f' ({row.last_code})' if row.last_code else ''}"
+        yield _work("delivery", row, row.webhook.team, state, row.claimed_by, row.attempts, row.made_at)
 
 
 def _state(paused_at: datetime | None, code: str, waiting: int, under_way: int) -> str:

@@ -109,6 +109,7 @@ INSTALLED_APPS = [
     "grading",
     "comparisons",
     "intake",
+    "webhooks",
 ]
 
 MIDDLEWARE = [
@@ -288,6 +289,9 @@ SPECTACULAR_SETTINGS = {
         "TokenState": "teams.serializers.TOKEN_STATES",
         "RunStep": "runs.serializers.RUN_STEPS",
         "PassStep": "grading.serializers.PASS_STEPS",
+        "WebhookState": "webhooks.serializers.STATES",
+        "WebhookStep": "webhooks.serializers.STEPS",
+        "DeliveryState": "webhooks.serializers.DELIVERY_STATES",
     },
 }
 

@@ -14,6 +14,7 @@ team_pages: list[URLPattern | URLResolver] = [
     path("experiments/", include("runs.urls")),
     path("imports/", include("intake.urls")),
     path("comparisons/", include("comparisons.urls")),
+    path("team/webhooks/", include("webhooks.urls")),
     path("team/", include("teams.urls")),
 ]
 
@@ -25,6 +26,7 @@ api: list[URLPattern | URLResolver] = [
     path("", include("grading.api_urls")),
     path("", include("intake.api_urls")),
     path("", include("comparisons.api_urls")),
+    path("", include("webhooks.api_urls")),
     path("schema", views.Schema.as_view(), name="schema"),
 ]
 

@@ -1,5 +1,6 @@
 """What creates grading evidence: definitions, graders with exact versions, passes."""
 
+from agents.actions.hosts import set_host_listed
 from grading.actions.graders import (
     add_grader_version,
     archive_grader,
@@ -7,7 +8,7 @@ from grading.actions.graders import (
     rename_grader,
     restore_grader,
 )
-from grading.actions.hosts import list_host, note_host, set_host_listed
+from grading.actions.hosts import list_host
 from grading.actions.metrics import create_metric
 from grading.actions.passes import complete, definition_of, grader_version, open_pass
 from grading.actions.planning import GradingPlan, Planned, checked_plan, open_planned_pass
@@ -26,7 +27,6 @@ __all__ = [
     "definition_of",
     "grader_version",
     "list_host",
-    "note_host",
     "open_pass",
     "open_planned_pass",
     "regrade",

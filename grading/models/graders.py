@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.db.models.functions import Lower
 
 from agents.models import ModelRouteRevision
+from agents.models.hosts import ListedHost
 from grading.models.metrics import MetricDefinition
 from teams.models import User
 from teams.records import Content, Immutable, Record, frozen, one_way
@@ -129,16 +130,5 @@ class GraderConfig(Content):
         triggers: ClassVar[list[pgtrigger.Trigger]] = [one_way("body")]
 
 
-class ValidatorHost(Record):
-    """A host that tool validators may reach. Operators list it; archived, no new version calls it."""
-
-    host = models.CharField(max_length=253, unique=True)
-    note = models.CharField(max_length=200, blank=True)
-    created_at = models.DateTimeField(auto_now_add=True)
-    archived_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ["host"]
-
-    def __str__(self) -> str:
-        return self.host
+class ValidatorHost(ListedHost):
+    """A host that tool validators may reach."""

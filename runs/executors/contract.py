@@ -61,6 +61,11 @@ class Post:
     body: Mapping[str, Any]
     reference: str = ""
     attempt: int = 1
+    headers: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 30.0
+    """How long the whole call may take."""
+    told: bool = False
+    """Somebody is told something: any success is an answer, and what it says is not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +105,16 @@ class Reply:
 class CallFailed(Exception):
     """An outside call without a usable answer. Its code is one of `FAILURES`; what the provider wrote is not kept."""
 
-    def __init__(self, code: str, *, usage: Usage | None = None, retry_after: float | None = None) -> None:
+    def __init__(
+        self, code: str, *, usage: Usage | None = None, retry_after: float | None = None, status: int | None = None
+    ) -> None:
         super().__init__(code)
         self.code = code
         self.kind = FAILURES[code].kind
         self.usage = usage or Usage()
         self.retry_after = retry_after
+        self.status = status
+        """Of the answer, where there was one and the executor says it."""
 
     @property
     def again(self) -> bool:

@@ -1,4 +1,4 @@
-"""A POST of one JSON object to a program that answers with one: tool validators."""
+"""A POST of one JSON object to a program: tool validators answer with one, receivers of webhooks with any success."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from analysis.strict_json import canonical
 from runs.executors import bridge
 from runs.executors.contract import CallFailed, Post, Reply
 from runs.executors.transport import WIRE, Wire, client
-
-SECONDS: Final = 30.0
 
 
 class Posting:
@@ -36,9 +34,11 @@ async def _call(post: Post, admit: bridge.Admit) -> Reply:
     wire = Wire(admit, post.reference)
     WIRE.set(wire)
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(post.seconds):
             answer = await _client().post(
-                post.url, content=canonical(dict(post.body)), headers={"Content-Type": "application/json"}
+                post.url,
+                content=canonical(dict(post.body)),
+                headers={**post.headers, "Content-Type": "application/json"},
             )
     except TimeoutError:
         raise CallFailed("provider_timed_out") from None
@@ -47,11 +47,13 @@ async def _call(post: Post, admit: bridge.Admit) -> Reply:
     except httpx2.TransportError:
         raise CallFailed("provider_cut_off") from None
     if answer.status_code == 429:
-        raise CallFailed("provider_rate_limited")
+        raise CallFailed("provider_rate_limited", status=answer.status_code)
     if answer.status_code >= 500:
-        raise CallFailed("provider_server_error")
+        raise CallFailed("provider_server_error", status=answer.status_code)
+    if post.told and answer.is_success:
+        return Reply(None)
     if answer.status_code != 200:
-        raise CallFailed("provider_rejected")
+        raise CallFailed("provider_rejected", status=answer.status_code)
     try:
         text = wire.body.decode()
     except UnicodeDecodeError:

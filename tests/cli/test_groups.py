@@ -11,7 +11,7 @@ import pytest
 from django.db import connections
 from typer.testing import CliRunner
 
-from cli import client, following
+from cli import client, following, group_render
 from cli.client import Api
 from cli.main import app
 from comparisons.models import Group
@@ -266,3 +266,46 @@ def test_an_answer_of_another_form_is_no_state(evenhand, monkeypatch):
     monkeypatch.setattr(Api, "group", lambda self, pk: {"other": 1})
     done = evenhand("status", uuid.uuid4())
     assert (done.exit_code, "[cli_answer_unknown]" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("facts", "says"),
+    [
+        ([], "Unknown"),
+        ([{"coverage": "none", "known_micros": None, "currency": ""}], "Unknown"),
+        ([{"coverage": "complete", "known_micros": 0, "currency": "USD"}], "0 USD (complete)"),
+        ([{"coverage": "complete", "known_micros": 1_250_000, "currency": "USD"}], "1.25 USD (complete)"),
+        (
+            [{"coverage": "partial", "known_micros": 500, "currency": "EUR", "priced": 1, "facts": 4}],
+            "≥ 0.0005 EUR (partial, 1 of 4 priced)",
+        ),
+        (
+            [
+                {"coverage": "complete", "known_micros": 10, "currency": "USD"},
+                {"coverage": "none", "known_micros": None, "currency": ""},
+            ],
+            "0.00001 USD (complete) + Unknown",
+        ),
+    ],
+)
+def test_a_cost_says_its_coverage(facts, says):
+    assert group_render.cost(facts) == says
+
+
+def test_names_of_others_reach_no_terminal_as_they_are(evenhand, intent):
+    pk = json.loads(evenhand("start", intent(), "--json").stdout)["id"]
+    hostile = {"id": pk, "name": "a\x1b[2Jb\u202ec", "states": []}
+    assert "\x1b" not in group_render.group(hostile) and "\u202e" not in group_render.group(hostile)
+
+
+def test_ctrl_c_ends_the_following_and_not_the_group(evenhand, intent, monkeypatch):
+    pk = json.loads(evenhand("start", intent(), "--json").stdout)["id"]
+
+    def pressed(seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(following.time, "sleep", pressed)
+    done = evenhand("status", pk, "--watch")
+    assert done.exit_code == 130
+    assert f"The group runs on: evenhand group status {pk} --watch" in done.stderr
+    assert set(Group.objects.get().arm_set.values_list("experiment__state", flat=True)) == {State.RUNNING}

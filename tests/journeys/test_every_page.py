@@ -85,6 +85,19 @@ def _role(house: House, imports: dict[str, str]) -> str:
     return house.first_link(f"{S}/team/roles/", rf"{S}/team/roles/{UUID}/")
 
 
+def _webhook(more: str) -> Callable[[House, dict[str, str]], str]:
+    """A page of a webhook that nobody listens to, made and pinged once."""
+
+    def find(house: House, imports: dict[str, str]) -> str:
+        here = rf"{S}/team/webhooks/{UUID}/"
+        if not re.search(here, house.get(f"{S}/team/webhooks/")):
+            said = {"name": "Nobody listens", "url": "http://127.0.0.1:9999/told", "events": "group.ended"}
+            house.send(f"{S}/team/webhooks/new", said)
+        return house.first_link(f"{S}/team/webhooks/", here) + more
+
+    return find
+
+
 def _invitation(house: House, imports: dict[str, str]) -> str:
     """The link that the page of members shows where there is no mail server."""
     role = re.search(rf'<option value="({UUID})"[^>]*>Viewer<', house.get(f"{S}/team/members/"))
@@ -392,6 +405,10 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "teams:members": ("ana", _at(f"{S}/team/members/")),
     "teams:tokens": ("ana", _at("/t/returns/team/tokens/")),
     "teams:audit": ("ana", _at(f"{S}/team/audit/")),
+    "webhooks:list": ("ana", _at(f"{S}/team/webhooks/")),
+    "webhooks:new": ("ana", _at(f"{S}/team/webhooks/new")),
+    "webhooks:detail": ("ana", _webhook("")),
+    "webhooks:edit": ("ana", _webhook("edit")),
     "not found": ("ana", _at(f"{S}/datasets/00000000-0000-7000-8000-000000000000/")),
 }
 NO_PAGES = {
@@ -438,6 +455,8 @@ NO_PAGES = {
         ("comparisons:use_template", "comparisons:archive_template", "comparisons:restore_template"), "a button"
     ),
     "comparisons:group_state": "a part of a page",
+    **dict.fromkeys(("webhooks:ping", "webhooks:rotate", "webhooks:steer"), "a button"),
+    "webhooks:deliveries": "a part of a page",
     **dict.fromkeys(("experiments:progress", "experiments:test_state", "graders:passes"), "a part of a page"),
 }
 

@@ -85,6 +85,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "token": lambda world: world.token.pk,
     "row": lambda world: world.brought.pk,
     "mapping": lambda world: world.mapping.pk,
+    "webhook": lambda world: world.webhook.pk,
 }
 """What each parameter of an address names. A new parameter needs a row here."""
 
@@ -124,6 +125,6 @@ FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
     *("agent", "snapshot", "connector", "asset", "release", "configuration", "test", "group", "template", "setup"),
     *("grader", "metric"),
-    *("user", "role", "invitation", "token", "row", "mapping"),
+    *("user", "role", "invitation", "token", "row", "mapping", "webhook"),
 )
 """Parameters that name an object of a team by its id."""

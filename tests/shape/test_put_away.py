@@ -23,6 +23,7 @@ from tests.shape.test_doors import ANY_MEMBER, CONTENT, OPENS_WITH, PERSONAL, PU
 from tests.shape.test_records import CONTENT as CONTENT_TABLES
 from tests.shape.test_records import MODELS
 from tests.shape.world import CANARY, World
+from webhooks import actions as webhooks
 
 READABLE = [one for one in (*PAGES, *ENDPOINTS) if one.name not in (*PUBLIC, *ANY_MEMBER) and "GET" in one.methods]
 
@@ -52,6 +53,7 @@ def archived(world: World) -> World:
     agents.archive_agent(access=access, agent=world.snapshot.agent)
     grading.archive_grader(access=access, grader=world.grader)
     agents.archive_connector(access=access, connector=world.connector)
+    webhooks.archive_webhook(access=access, webhook=world.webhook)
     for experiment in (world.candidate, world.baseline):
         run_actions.archive(access=access, experiment=experiment.pk)
     return world

@@ -11,7 +11,7 @@ from teams.management.commands.grant_app_role import frozen_tables, kept_tables
 from teams.records import Content, Immutable, ImmutableError
 from tests.shape.world import build
 
-OURS = ("teams", "datasets", "agents", "runs", "grading", "intake", "comparisons")
+OURS = ("teams", "datasets", "agents", "runs", "grading", "intake", "comparisons", "webhooks")
 MODELS = {
     model._meta.label: model
     for model in apps.get_models()
@@ -120,6 +120,9 @@ MUTABLE = {
     "intake.ImportFile": "its bytes are taken away by retention",
     "intake.RejectedRow": "goes with its dry run; `unchanged` and `kept_once_written` hold the rest",
     "intake.RejectedText": "goes with its row",
+    "webhooks.WebhookHost": "is archived and restored",
+    "webhooks.Webhook": "is edited, disabled and archived; its secret is rotated",
+    "webhooks.Delivery": "is settled by attempts, and forgotten after 90 days",
 }
 """May change, and why."""
 
@@ -184,6 +187,7 @@ OWNED_THROUGH = {
     "intake.ImportFileName": "file",
     "intake.RejectedRow": "owner",
     "intake.RejectedText": "row",
+    "webhooks.Delivery": "webhook",
 }
 """The path to the team, where a model has no column `team` of its own."""
 
@@ -200,6 +204,7 @@ WITHOUT_TEAM = {
     "agents.Asset": "those of the product have no team",
     "agents.ModelRoute": "operators own it; every team may use it",
     "grading.ValidatorHost": "operators own it; every team's validators may reach it",
+    "webhooks.WebhookHost": "operators own it; every team's webhooks may reach it",
     "agents.ModelRouteRevision": "operators own it",
     "teams.AuditEvent": "signing in and operators' acts belong to no team",
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents import actions as agent_actions
+from agents.actions import hosts
 from agents.models import (
     Agent,
     Configuration,
@@ -50,6 +51,8 @@ from teams.models import ApiToken, Invitation, Role, Team, User
 from teams.permissions import PRESETS, Right
 from teams.records import new_id
 from tests.factories import evidence
+from webhooks import actions as webhook_actions
+from webhooks.models import Event, Webhook, WebhookHost
 
 CANARY = "zq-canary-"
 CASES: dict[str, Any] = {
@@ -82,6 +85,7 @@ class World:
     template: Template
     setup: Setup
     grader: Grader
+    webhook: Webhook
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -164,6 +168,7 @@ def build(team: Team, owner: User) -> World:
         _launched(access, candidate, snapshot),
         *_group(access, candidate, snapshot, grader),
         grader,
+        _webhook(access),
     )
 
 
@@ -325,6 +330,16 @@ def _graders(access: Access) -> Grader:
         for kind, said in bodies.items()
     ]
     return made[-1].grader
+
+
+def _webhook(access: Access) -> Webhook:
+    """A webhook that was pinged. Nothing of it is protected text: whoever may see it sets it up."""
+    hosts.list_host(WebhookHost, host="hooks.example.org", note="", by=None)
+    made = webhook_actions.create_webhook(
+        access=access, name="Release pipeline", url="https://hooks.example.org/told", events=Event.values
+    )
+    webhook_actions.ping(access=access, webhook=made)
+    return made
 
 
 def outsiders() -> tuple[User, User]:

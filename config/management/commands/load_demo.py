@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 
+from agents.actions import hosts
 from analysis import strict_json
 from config import demo
 from config.demo_agents import load_agents
@@ -19,6 +20,7 @@ from teams.access import current_access
 from teams.bulk import lock
 from teams.models import Team, User
 from teams.refusals import Refusal
+from webhooks.models import WebhookHost
 
 
 class Command(BaseCommand):
@@ -47,6 +49,8 @@ def load() -> None:
     founder = current_access(User.objects.get(email=demo.FOUNDER), first)
     load_agents(founder)
     load_graders(founder)
+    if settings.EMBEDDED and not WebhookHost.objects.exists():  # to try webhooks with a program on this machine
+        hosts.list_host(WebhookHost, host="127.0.0.1", note="The demo's own machine", by=None)
     if Experiment.objects.filter(team__slug=first).exists():
         return
     access = current_access(User.objects.get(email=demo.IMPORTER), first)
