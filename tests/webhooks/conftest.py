@@ -12,7 +12,7 @@ from agents.actions import hosts
 from grading.engine import working as grading_work
 from runs.engine import wakes
 from runs.engine import working as runs_work
-from tests.comparisons.groups.test_groups import given  # noqa: F401
+from tests.comparisons.groups.conftest import given  # noqa: F401
 from tests.runs.conftest import launched  # noqa: F401
 from tests.webhooks.receiver import Receiver
 from webhooks import actions, working
