@@ -259,13 +259,14 @@ class House:
     def worker(self, kind: str = "celery", *, dies: str = "", on: int = 1, **environment: str) -> Worker:
         number = len(self.workers) + 1
         died = self.servers.folder / "died"
-        told = {"DIES_AT": dies, "DIES_ON": str(on), "DIED": str(died)} if dies else {}
+        ready = self.servers.folder / f"ready-{number}"
+        told: dict[str, str] = {"DIES_AT": dies, "DIES_ON": str(on), "DIED": str(died)} if dies else {}
         log = self.servers.folder / "log" / f"worker-{number}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*environment.pop("PREFIX", "").split(), sys.executable, "-m", "tests.faults.worker", kind],
                 cwd=ROOT,
-                env=self.environment | told | environment,
+                env=self.environment | told | environment | {"READY": str(ready)},
                 stdout=output,
                 stderr=output,
                 preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM),
@@ -273,6 +274,7 @@ class House:
         found = Worker(kind, process, log, died)
         self.workers.append(found)
         self.stack.callback(found.end)
+        until(ready.exists, "the worker is there", 60)
         return found
 
     def owner(self) -> psycopg.Connection[Any]:
