@@ -116,26 +116,16 @@ def plan(result: PairedResult, target: float | None = None) -> Plan | None:
     without bounds has none of its own), fewer than two cases, or numbers that do not vary.
     Miller (2024), arXiv 2411.00640, section 5; for one run per case of pass or fail, Connor (1987).
     """
-    quality = result.quality
     if target is None:
         target = result.adequacy.target if result.adequacy is not None else None
     if target is not None and not (math.isfinite(target) and target > 0):
         raise ValueError("The target effect is greater than zero.")
-    if target is None or quality.delta_spread is None or quality.cases < 2:
+    spread = spread_of(result)
+    if target is None or spread is None:
         return None
-    cases, repetitions = quality.cases, quality.pairs / quality.cases
-    # The spread is a population deviation; planning needs the variance that n cases estimate.
-    variance = quality.delta_spread**2 * cases / (cases - 1)
-    rounding = (1e-12 * abs(quality.delta or 0.0)) ** 2
-    if result.grouping is not None:
-        if result.grouping.standard_error is None:
-            return None
-        variance = cases * result.grouping.standard_error**2  # groups of related cases vary, not single cases
-    varies = variance > rounding
-    single = quality.pairs == cases and _passes_or_fails(result) and result.grouping is None
-    if result.metric.kind is Kind.BOOLEAN and single:
-        discordant = (cases - quality.same) / cases
-        needed = needed_paired_passes(discordant, min(target, 1.0))
+    cases, repetitions, variance, varies = spread.cases, spread.repetitions, spread.variance, spread.varies
+    if spread.discordant is not None:
+        needed = needed_paired_passes(spread.discordant, min(target, 1.0))
     elif varies:
         needed = Z_SUM**2 * variance / target**2
     elif result.adequacy is not None and result.adequacy.target == target and result.adequacy.cases_needed:
@@ -151,11 +141,8 @@ def plan(result: PairedResult, target: float | None = None) -> Plan | None:
     ]
     if result.grouping is not None:
         assumptions.append("New cases come in new groups of related cases, as large as those at hand.")
-    if result.variation is not None and varies:
-        noise = min(
-            (result.variation.within_candidate + result.variation.within_baseline) / repetitions,
-            variance,  # repetition noise cannot exceed what was seen; the excess is estimation error
-        )
+    if spread.noise_of_one is not None and varies:
+        noise = spread.noise_of_one / repetitions
         between = variance - noise
         for more in _further(repetitions):
             at = Z_SUM**2 * (between + noise * repetitions / more) / target**2
@@ -174,6 +161,50 @@ def plan(result: PairedResult, target: float | None = None) -> Plan | None:
         repetitions_alone=alone,
         limit_cases=limit,
         assumptions=tuple(assumptions),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How paired case differences vary in a result; variances in the metric's unit squared.
+
+    `discordant` is the share of cases in which the sides differ, where each was run once and passed or failed;
+    `noise_of_one` what a single repetition per side adds, where cases were run more than once.
+    """
+
+    cases: int
+    repetitions: float
+    variance: float
+    varies: bool
+    discordant: float | None
+    noise_of_one: float | None
+
+
+def spread_of(result: PairedResult) -> Spread | None:
+    """The variation that plans are made from; None without a direction, or with fewer than two cases or groups."""
+    quality = result.quality
+    if quality.delta_spread is None or quality.cases < 2:
+        return None
+    cases, repetitions = quality.cases, quality.pairs / quality.cases
+    # The spread is a population deviation; planning needs the variance that n cases estimate.
+    variance = quality.delta_spread**2 * cases / (cases - 1)
+    if result.grouping is not None:
+        if result.grouping.standard_error is None:
+            return None
+        variance = cases * result.grouping.standard_error**2  # groups of related cases vary, not single cases
+    single = quality.pairs == cases and _passes_or_fails(result) and result.grouping is None
+    noise = None
+    if result.variation is not None:
+        # repetition noise cannot exceed what was seen; the excess is estimation error
+        within = result.variation.within_candidate + result.variation.within_baseline
+        noise = min(within, variance * repetitions)
+    return Spread(
+        cases=cases,
+        repetitions=repetitions,
+        variance=variance,
+        varies=variance > (1e-12 * abs(quality.delta or 0.0)) ** 2,
+        discordant=(cases - quality.same) / cases if result.metric.kind is Kind.BOOLEAN and single else None,
+        noise_of_one=noise,
     )
 
 

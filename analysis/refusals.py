@@ -93,6 +93,7 @@ CODES: Final[dict[str, str]] = {
     "score_without_value": "A scored judgment must have a value or a category.",
     # the command line alone
     "cli_file_missing": "Files, folders and mappings named on the command line must exist.",
+    "cli_template_unreadable": "Choose another version, or ask for the right evaluation.content.read.",
     "cli_option_invalid": "Options must have a value of the documented form.",
     "cli_server_invalid": "A server must be an http or https address.",
     "cli_token_missing": "A server is asked with a token, from --token or EVENHAND_TOKEN.",

@@ -108,6 +108,59 @@ class Api:
                 return
             time.sleep(POLL_SECONDS)
 
+    def group_readiness(self, intent: dict[str, Any]) -> dict[str, Any]:
+        """Whether a comparison is ready, as `GET /api/v1/groups/readiness` says it."""
+        text = json.dumps(intent, ensure_ascii=False, separators=(",", ":"))
+        return self._asked(lambda: self._client.get("/api/v1/groups/readiness", params={"intent": text}))
+
+    def start_group(self, intent: dict[str, Any], readiness_sha256: str, key: str) -> dict[str, Any]:
+        """All arms or none. The same key and intent give the first group again."""
+        return self._posted("/api/v1/groups", {"intent": intent, "readiness_sha256": readiness_sha256}, key)
+
+    def group(self, group_id: uuid.UUID) -> dict[str, Any]:
+        """A group with the state of its arms."""
+        return self._asked(lambda: self._client.get(f"/api/v1/groups/{group_id}"))
+
+    def steer_group(self, group_id: uuid.UUID, step: str) -> dict[str, Any]:
+        """Pause, resume or cancel every arm that runs."""
+        return self._posted(f"/api/v1/groups/{group_id}/steps", {"step": step}, str(uuid.uuid4()))
+
+    def templates(self) -> list[dict[str, Any]]:
+        """Every template that is not archived, by name."""
+        return list(self._pages("/api/v1/templates"))
+
+    def template(self, template_id: uuid.UUID) -> dict[str, Any]:
+        return self._asked(lambda: self._client.get(f"/api/v1/templates/{template_id}"))
+
+    def template_version(self, template_id: uuid.UUID, number: int) -> dict[str, Any]:
+        """A version with what it says, which is null where it is not for this person."""
+        return self._asked(lambda: self._client.get(f"/api/v1/templates/{template_id}/versions/{number}"))
+
+    def create_template(self, name: str, intent: dict[str, Any], key: str) -> dict[str, Any]:
+        return self._posted("/api/v1/templates", {"name": name, "intent": intent}, key)
+
+    def add_template_version(
+        self, template_id: uuid.UUID, intent: dict[str, Any], expected: int, key: str
+    ) -> dict[str, Any]:
+        """The next version, made from the expected one."""
+        body = {"intent": intent, "expected_revision": expected}
+        return self._posted(f"/api/v1/templates/{template_id}/versions", body, key)
+
+    def _pages(self, path: str) -> Iterator[dict[str, Any]]:
+        number = pages = 1
+        while number <= pages:
+            body = self._page(path, number)
+            if not isinstance(body.get("items"), list):
+                raise Refused("cli_answer_unknown", "The server's answer has no items.")
+            yield from body["items"]
+            pages, number = int(body["pages"]), number + 1
+
+    def _page(self, path: str, number: int) -> dict[str, Any]:
+        return self._asked(lambda: self._client.get(path, params={"page": number, "page_size": 200}))
+
+    def _posted(self, path: str, body: dict[str, Any], key: str) -> dict[str, Any]:
+        return self._asked(lambda: self._client.post(path, json=body, headers={"Idempotency-Key": key}))
+
     def _asked(self, send: Callable[[], httpx.Response]) -> dict[str, Any]:
         for attempt in range(RETRIES):
             try:

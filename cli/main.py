@@ -10,9 +10,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,8 +21,9 @@ from analysis.paired import compare as compare_sides
 from analysis.refusals import Refused
 from analysis.results import PairedComparison, plain
 from analysis.verdicts.paired import Tier, Verdicts
-from cli import adjudicate, gate, inspect_claim, render, sources, verdicts
+from cli import adjudicate, gate, groups, inspect_claim, render, sources, templates, verdicts
 from cli.client import Api
+from cli.options import JsonOption, ServerOption, TokenOption, refusals
 from cli.sources import Source
 from intake.readers import Execution, Limits, Mapping, Recognised, Rejected, Run, Scorer, settled
 from intake.readers import mapping as mappings
@@ -41,6 +40,8 @@ app = typer.Typer(
 
 adjudicate.register(app)
 inspect_claim.register(app)
+groups.register(app)
+templates.register(app)
 
 SHOWN_REJECTED = 20
 
@@ -58,14 +59,11 @@ class FailOn(StrEnum):
 MappingOption = Annotated[
     str, typer.Option("--mapping", help="Mapping for generic files: a JSON file or a built-in name.")
 ]
-ServerOption = Annotated[str, typer.Option("--server", envvar="EVENHAND_SERVER", help="Ask this server, not files.")]
-TokenOption = Annotated[str, typer.Option("--token", envvar="EVENHAND_TOKEN", help="Your API token.", show_envvar=True)]
 AcceptOption = Annotated[
     bool, typer.Option("--accept-rejected", help="Leave faulty rows out instead of refusing the file.")
 ]
 TrustOption = Annotated[Trust, typer.Option(help="How far the files' scores are attested; nothing raises it later.")]
 LargestOption = Annotated[int, typer.Option("--max-mb", min=1, help="Largest file, in megabytes.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 @app.command()
@@ -97,7 +95,7 @@ def compare(
     max_mb: LargestOption = 64,
 ) -> None:
     """Compare two runs, from files alone or on a server, and say which claims the evidence carries."""
-    with _refusals(as_json):
+    with refusals(as_json):
         _check_share("--target", target)
         if margin is not None:
             _check_share("--margin", margin)
@@ -157,7 +155,7 @@ def look(
     max_mb: LargestOption = 64,
 ) -> None:
     """Show what an import would find, without writing anything."""
-    with _refusals(as_json):
+    with refusals(as_json):
         found = sources.recognised([Source.of(given) for given in files], sources.mapping_of(mapping), _limits(max_mb))
         report = _report(found)
     if as_json:
@@ -180,7 +178,7 @@ def import_files(
     as_json: JsonOption = False,
 ) -> None:
     """Hand result files to a server and follow the import to its end."""
-    with _refusals(as_json):
+    with refusals(as_json):
         chosen = sources.mapping_of(mapping)
         named = [file for given in files for file in Source.of(given).files(chosen)]
         with Api(server, token) as api:
@@ -210,7 +208,7 @@ def list_mappings(
     name: Annotated[str, typer.Argument(help="Print this built-in mapping, to start one's own from.")] = "",
 ) -> None:
     """List the built-in mappings, or print one as JSON."""
-    with _refusals(as_json=False):
+    with refusals(as_json=False):
         if name:
             text = json.dumps(mappings.to_json(mappings.builtin(name)), ensure_ascii=False, indent=2)
         else:
@@ -402,35 +400,6 @@ def _import_text(state: dict[str, Any], *, dry_run: bool) -> str:
         if hint := HINTS.get(code):
             lines.append(hint)
     return "\n".join(lines)
-
-
-# --- refusals
-
-
-@contextmanager
-def _refusals(as_json: bool) -> Iterator[None]:
-    """A refusal becomes a sentence with its code, or the API's error form, and exit code 2."""
-    try:
-        with _unreadable():
-            yield
-    except Refused as refused:
-        if as_json:
-            error = {"code": refused.code, "message": refused.message, "place": refused.place}
-            typer.echo(json.dumps({"error": error}, ensure_ascii=False))
-        else:
-            place = f"{render.visible(refused.place)}: " if refused.place else ""
-            typer.echo(f"evenhand: {place}{render.visible(refused.message)} [{refused.code}]", err=True)
-        raise typer.Exit(gate.BAD_INPUT) from None
-
-
-@contextmanager
-def _unreadable() -> Iterator[None]:
-    """What the operating system does not let us read is a refusal too."""
-    try:
-        yield
-    except OSError as error:
-        place = "" if error.filename is None else Path(str(error.filename)).name
-        raise Refused("import_not_a_file", f"It cannot be read: {error.strerror or 'unknown reason'}.", place) from None
 
 
 if __name__ == "__main__":

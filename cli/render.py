@@ -31,9 +31,9 @@ def comparison(result: dict[str, Any], verdict: dict[str, Any]) -> str:
         "",
         table(("", "baseline", "candidate", "difference"), list(_rows(result))),
     ]
-    parts += _section("Not paired", [_unmatched(entry) for entry in result["unmatched"]])
-    parts += _section("Withheld", [entry["text"] for entry in result["withheld"]])
-    parts += _section("Note", [entry["text"] for entry in result["notices"]])
+    parts += section("Not paired", [_unmatched(entry) for entry in result["unmatched"]])
+    parts += section("Withheld", [entry["text"] for entry in result["withheld"]])
+    parts += section("Note", [entry["text"] for entry in result["notices"]])
     parts += _said(verdict["said"])
     return "\n".join(parts)
 
@@ -41,14 +41,14 @@ def comparison(result: dict[str, Any], verdict: dict[str, Any]) -> str:
 def _said(said: dict[str, Any]) -> list[str]:
     """Which claims may be made, which not, what nobody can tell, and why."""
     may = [f"{one['text']}, only {one['only']}" if one["only"] else one["text"] for one in said["may"]]
-    parts = _section("May be said", may)
-    parts += _section("May not be said", [one["text"] for one in said["may_not"]])
-    parts += _section("Cannot be told", [one["text"] for one in said["cannot_tell"]])
+    parts = section("May be said", may)
+    parts += section("May not be said", [one["text"] for one in said["may_not"]])
+    parts += section("Cannot be told", [one["text"] for one in said["cannot_tell"]])
     why = [
         f"{one['text']} {f'({one["figures"]}) ' if one['figures'] else ''}[{one['claims']}] {one['repair']}".rstrip()
         for one in said["against"]
     ]
-    return parts + _section("Because", why)
+    return parts + section("Because", why)
 
 
 def plan(answer: dict[str, Any]) -> str:
@@ -61,7 +61,7 @@ def plan(answer: dict[str, Any]) -> str:
             for one in found["options"]
         ]
         parts += ["", table(("repetitions", "cases", "more than now", "executions, both sides"), rows)]
-        parts += _section("Assumed", found["assumptions"])
+        parts += section("Assumed", found["assumptions"])
     return "\n".join(parts)
 
 
@@ -216,7 +216,7 @@ def _unmatched(entry: dict[str, Any]) -> str:
     return f"{entry['side']}: {rows} of {cases}. {entry['text']}"
 
 
-def _section(title: str, lines: Sequence[str]) -> list[str]:
+def section(title: str, lines: Sequence[str]) -> list[str]:
     """A heading over entries, each with its further lines further in."""
     return ["", f"{title}:", *(_wrapped(line, first="  ", further="    ") for line in lines)] if lines else []
 

@@ -18,6 +18,9 @@ CODES: Final[dict[str, Code]] = {
         422, "Choose a smaller slice, fewer arms, fewer repetitions or fewer graders that call; the limit stays."
     ),
     "comparison_primary_invalid": Code(422, "Choose a metric with an exact version that stands in the plan."),
+    "template_archived": Code(409, "Restore the template first."),
+    "template_revision_conflict": Code(409, "Refresh the template's versions, then save again."),
+    "template_unavailable": Code(422, "Choose another version of the template, or none."),
     "stale_preflight": Code(409, "Check the readiness again, then start."),
 }
 

@@ -36,6 +36,11 @@ def one_id(request: HttpRequest, name: str) -> str:
         return ""
 
 
+def whole(text: str) -> int:
+    """A whole number of at most nine digits as a person types or an address holds it; 0 for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= 9 else 0
+
+
 def no_nul(given: QueryDict) -> None:
     """Refuse a NUL character in an address: no stored text holds one, and the database refuses to be asked."""
     for name, values in given.lists():

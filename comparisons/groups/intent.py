@@ -16,6 +16,7 @@ MOST_ARMS: Final = 5
 MOST_REPETITIONS: Final = 5
 FIELDS: Final = (
     *("name", "base", "version", "slice", "arms", "repetitions", "tool_policy", "graders", "enrichment", "primary"),
+    "template",
 )
 
 
@@ -44,9 +45,15 @@ class Intent:
     enrichment: UUID | None
     primary: UUID
     """The exact version that measures the primary metric."""
+    template: UUID | None = None
+    """The version of a template that this was restored from, edited since or not."""
 
     def plain(self) -> dict[str, Any]:
-        """As it goes to receipts, hashes and hidden fields."""
+        """As it goes to receipts and hashes."""
+        return {**self.reusable(), "template": str(self.template) if self.template else None}
+
+    def reusable(self) -> dict[str, Any]:
+        """What a template keeps: everything but where it came from."""
         return {
             "name": self.name,
             "base": str(self.base),
@@ -85,6 +92,7 @@ def read(given: Any) -> Intent:
         graders=_graders(given.get("graders")),
         enrichment=_maybe(given.get("enrichment"), "enrichment"),
         primary=_id(given.get("primary"), "primary"),
+        template=_maybe(given.get("template"), "template"),
     )
 
 

@@ -11,7 +11,7 @@ from django.db.models import Count, Q
 from analysis.observations import Outcome
 from comparisons.models import Arm, Group
 from comparisons.selection import Asked
-from grading.models import GradingPass, Judgment
+from grading.models import GradingPass, Judgment, PassGrader
 from runs import codes
 from runs.models import Experiment, State
 from runs.queries import Pace, Tally, pace_of, tallies
@@ -22,7 +22,7 @@ OPEN = (Outcome.PENDING, Outcome.WAITING_FOR_EVIDENCE)
 
 def groups_of(access: Access) -> models.QuerySet[Group]:
     rows = Group.objects.filter(team=access.team).select_related(
-        "base__agent", "primary__grader__definition", "made_by"
+        "base__agent", "primary__grader__definition", "made_by", "template_version__template"
     )
     return rows.annotate(
         arms=Count("arm", distinct=True), running=Count("arm", filter=Q(arm__experiment__state=State.RUNNING))
@@ -45,6 +45,12 @@ class ArmState:
     @property
     def working(self) -> bool:
         return self.experiment.state == State.RUNNING or self.arm.original_pass.state == State.RUNNING
+
+    @property
+    def held(self) -> bool:
+        """Whether what is left of it, generation first and then grading, is paused."""
+        left = self.experiment if self.experiment.state == State.RUNNING else self.arm.original_pass
+        return left.state == State.RUNNING and left.paused_at is not None
 
     @property
     def comparable(self) -> bool:
@@ -93,6 +99,25 @@ def arm_states(group: Group) -> list[ArmState]:
             )
         )
     return found
+
+
+def meant_by(group: Group) -> dict[str, Any]:
+    """The intent that a group carried out, with the snapshots that its arms really ran."""
+    arms = list(Arm.objects.filter(group=group).select_related("experiment", "original_pass").order_by("index"))
+    first = arms[0]
+    plan = PassGrader.objects.filter(grading_pass=first.original_pass).order_by("pk")
+    return {
+        "name": group.name,
+        "base": str(group.base_id),
+        "version": str(first.experiment.version_id),
+        "slice": str(first.experiment.slice_version_id) if first.experiment.slice_version_id else None,
+        "arms": [{"snapshot": str(arm.snapshot_id)} for arm in arms],
+        "repetitions": first.experiment.repetitions,
+        "tool_policy": first.experiment.tool_policy,
+        "graders": [{"version": str(one.version_id), "evidence": one.evidence} for one in plan],
+        "enrichment": str(first.original_pass.enrichment_id) if first.original_pass.enrichment_id else None,
+        "primary": str(group.primary_id),
+    }
 
 
 def comparison_of(group: Group, candidate: ArmState, baseline: ArmState) -> str:

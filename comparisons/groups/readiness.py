@@ -13,7 +13,10 @@ from agents import definitions
 from agents.actions.snapshots import active, route_facts
 from agents.models import ModelRoute, ModelRouteRevision, Snapshot, SnapshotDefinition
 from analysis.strict_json import canonical
+from comparisons.groups import templates
+from comparisons.groups.foreseeing import StatisticalPlan, statistical_plan
 from comparisons.groups.intent import ArmIntent, Intent
+from comparisons.models import TemplateVersion
 from comparisons.refusals import CODES
 from datasets.models import SliceVersion, Version
 from datasets.queries import CaseKey
@@ -85,6 +88,8 @@ class Readiness:
     invocations: int
     cost: Cost
     plan: GradingPlan | None
+    template: TemplateVersion | None
+    statistics: StatisticalPlan
     sha256: str
 
     @property
@@ -114,9 +119,11 @@ def check(access: Access, intent: Intent) -> Readiness:
     """Look at everything that a start would use. What is missing or of another team is one answer, as everywhere."""
     blocked: list[Blocked] = []
     base = _snapshot(access, intent.base)
+    template = _template(access, blocked, intent)
     plan = _case_plan(access, intent)
     cases: list[CaseKey] = _try(blocked, lambda: runs.planned(access, plan)) or []
     arms = tuple(_arm(access, blocked, at, one, base) for at, one in enumerate(intent.arms))
+    primary = _grader_version(access, intent.primary)
     grading = _grading(access, blocked, intent)
     per_arm = len(cases) * intent.repetitions
     generations = per_arm * len(arms)
@@ -140,6 +147,8 @@ def check(access: Access, intent: Intent) -> Readiness:
         invocations=invocations,
         cost=_cost(access, plan.version, arms, per_arm),
         plan=grading,
+        template=template,
+        statistics=statistical_plan(access, primary, plan.version, len(cases), intent.repetitions),
         sha256=_identity(intent, arms, cases, grading, blocked),
     )
 
@@ -163,6 +172,15 @@ def _try[Found](blocked: list[Blocked], look: Any, place: str = "") -> Found | N
 def _snapshot(access: Access, pk: Any) -> Snapshot:
     rows = Snapshot.objects.select_related("agent", "subject", "route_revision__provider", "route_revision__route")
     found: Snapshot = access.find(rows, team="agent__team", pk=pk)
+    return found
+
+
+def _template(access: Access, blocked: list[Blocked], intent: Intent) -> TemplateVersion | None:
+    if intent.template is None:
+        return None
+    found = templates.version_of(access, intent.template)
+    if templates.body_of(found) is None:
+        blocked.append(_blocked("template_unavailable", f"What {found} says was taken away.", "template"))
     return found
 
 
@@ -249,16 +267,15 @@ def _differences(arms: Sequence[ArmReady]) -> tuple[Difference, ...]:
 
 
 def _grading(access: Access, blocked: list[Blocked], intent: Intent) -> GradingPlan | None:
-    rows = GraderVersion.objects.select_related("grader__definition")
-
-    def version(pk: Any) -> GraderVersion:
-        found: GraderVersion = access.find(rows, team="grader__definition__team", pk=pk)
-        return found
-
-    graders = [Planned(version(pk), evidence) for pk, evidence in intent.graders]
-    version(intent.primary)
-    plan = GradingPlan(graders, version(intent.enrichment) if intent.enrichment else None)
+    graders = [Planned(_grader_version(access, pk), evidence) for pk, evidence in intent.graders]
+    plan = GradingPlan(graders, _grader_version(access, intent.enrichment) if intent.enrichment else None)
     return _try(blocked, lambda: checked_plan(access, plan))
+
+
+def _grader_version(access: Access, pk: Any) -> GraderVersion:
+    rows = GraderVersion.objects.select_related("grader__definition")
+    found: GraderVersion = access.find(rows, team="grader__definition__team", pk=pk)
+    return found
 
 
 def _cost(access: Access, version: Version, arms: Sequence[ArmReady], per_arm: int) -> Cost:

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from agents.actions import make_variant
 from agents.models import Snapshot
+from comparisons.groups import templates
 from comparisons.groups.intent import Intent
 from comparisons.groups.readiness import ArmReady, check
 from comparisons.models import Arm, Group
@@ -15,10 +16,29 @@ from grading.models import PassOrigin
 from runs import actions as runs
 from runs.engine import wakes
 from runs.models import Experiment, Origin, State
-from teams import audit
+from teams import audit, receipts
 from teams.access import Access
-from teams.permissions import LAUNCH_RIGHTS
+from teams.permissions import LAUNCH_RIGHTS, Right
 from teams.refusals import Refusal
+
+
+def once(*, access: Access, intent: Intent, readiness_sha256: str, key: str) -> tuple[Group, bool]:
+    """The group of a request key: started now, or the one that the same key and intent started before.
+
+    The rights are the present ones either way, that of making variants among them where an arm is one.
+    """
+    access.require(*LAUNCH_RIGHTS)
+    if any(arm.snapshot is None for arm in intent.arms) and not access.allows(Right.AGENT_EDIT):
+        message = f"A new model variant needs the right {Right.AGENT_EDIT.value}."
+        raise Refusal("missing_right", message, rights=[Right.AGENT_EDIT.value])
+    return receipts.once(
+        access,
+        "group.start",
+        key,
+        intent.plain(),
+        Group,
+        lambda: start(access=access, intent=intent, readiness_sha256=readiness_sha256),
+    )
 
 
 @transaction.atomic
@@ -47,6 +67,8 @@ def start(*, access: Access, intent: Intent, readiness_sha256: str) -> Group:
         base_id=intent.base,
         primary_id=intent.primary,
         readiness_sha256=readiness_sha256,
+        template_version=readiness.template,
+        as_saved=templates.says(readiness.template, intent) if readiness.template else None,
         made_by=access.user,
     )
     for index, snapshot in enumerate(snapshots):

@@ -66,8 +66,11 @@ class Paired:
         return self.comparison.unmatched
 
 
-def view(team: Team, resolved: Resolved) -> Paired:
-    """The comparison of a resolved selection: from this process, from the database, or computed and kept."""
+def view(team: Team, resolved: Resolved, *, keep: bool = True) -> Paired:
+    """The comparison of a resolved selection: from this process, from the database, or computed and kept.
+
+    Without `keep` nothing is written, for readers that promise so.
+    """
     spends = evidence.spends(resolved)
     key = key_of(resolved, spends)
     taken_away = evidence.taken_away(resolved)
@@ -88,10 +91,11 @@ def view(team: Team, resolved: Resolved) -> Paired:
         target=float(resolved.selection.target),
         margin=None if margin is None else float(margin),
     )
-    KeptResult.objects.bulk_create(
-        [KeptResult(team=team, key=key, method_version=METHOD_VERSION, result=kept.pack(comparison))],
-        ignore_conflicts=True,  # another worker kept the same bytes first
-    )
+    if keep:
+        KeptResult.objects.bulk_create(
+            [KeptResult(team=team, key=key, method_version=METHOD_VERSION, result=kept.pack(comparison))],
+            ignore_conflicts=True,  # another worker kept the same bytes first
+        )
     _results.put((team.pk, key), comparison, kept.size_of(comparison))
     return Paired(key, resolved, comparison, loaded, taken_away)
 

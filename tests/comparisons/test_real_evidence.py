@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from comparisons.views import TABS
+from comparisons.views.paired import TABS
 from intake.actions import import_now
 from tests.comparisons.conftest import Compared
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from collections.abc import Callable
@@ -178,24 +179,43 @@ def _ran_here(house: House, imports: dict[str, str]) -> str:
     return house.first_link(f"{S}/experiments/", rf"{S}/experiments/{UUID}/")
 
 
+def _setup(house: House, name: str) -> str:
+    """The address of a setup that is filled in, without its step."""
+    new = f"{S}/comparisons/groups/new"
+    shown = house.get(new)
+    snapshot = re.search(rf'name="base" value="({UUID})"', shown)
+    version = re.search(rf'<option value="({UUID})">{DATASET}, version', shown)
+    assert snapshot and version
+    setup = "0198c0de-0000-7000-8000-" + hashlib.sha256(name.encode()).hexdigest()[:12]
+    house.send(new, {"setup": setup, "name": name, "base": snapshot[1], "version": version[1]})
+    here = f"{S}/comparisons/groups/setups/{setup}/"
+    house.send(f"{here}arms", {"arm_0": "route:support-judge", "arm_1": "route:support-large"})
+    grader = re.search(rf'value="({UUID}):generation"', house.get(f"{here}grading"))
+    assert grader
+    plan = {"repetitions": "1", "tool_policy": "none", "graders": f"{grader[1]}:generation", "primary": grader[1]}
+    house.send(f"{here}grading", plan)
+    return here
+
+
+def _of_setup(step: str) -> Callable[[House, dict[str, str]], str]:
+    return lambda house, imports: f"{_setup(house, 'Not started')}{step}"
+
+
+def _of_template(house: House, imports: dict[str, str]) -> str:
+    if "Weekly" not in house.get(f"{S}/comparisons/templates/"):
+        here = _setup(house, "Saved")
+        house.send(f"{here}readiness", {"go": "save_template", "template_name": "Weekly"})
+    return house.first_link(f"{S}/comparisons/templates/", rf"{S}/comparisons/templates/{UUID}/")
+
+
 def _of_group(house: House, imports: dict[str, str]) -> str:
     """A group of the demo's agent that runs in this house."""
-    address = f"{S}/comparisons/groups/new"
-    shown = house.get(address)
-    snapshot = re.search(rf'<option value="snapshot:({UUID})">Help desk #', shown)
-    version = re.search(rf'<option value="({UUID})">{DATASET}, version', shown)
-    grader = re.search(rf'value="({UUID}):generation"', shown)
-    assert snapshot and version and grader
-    form = {
-        **{"name": "Of a journey", "base": snapshot[1], "version": version[1], "repetitions": "1"},
-        **{"arm_0": "route:support-judge", "arm_1": "route:support-large", "tool_policy": "none"},
-        **{"graders": f"{grader[1]}:generation", "primary": grader[1], "key": "page-of-a-group"},
-    }
     if "Of a journey" not in house.get(f"{S}/comparisons/groups/"):
-        ready = house.send(address, form | {"step": "check"})
-        sha = re.search(r'name="readiness_sha256" value="(\w+)"', ready)
-        assert sha
-        house.send(address, form | {"step": "start", "readiness_sha256": sha[1]})
+        here = _setup(house, "Of a journey")
+        ready = house.get(f"{here}readiness")
+        key, sha = (re.search(rf'name="{name}" value="([^"]+)"', ready) for name in ("key", "readiness_sha256"))
+        assert key and sha
+        house.send(f"{here}start", {"key": key[1], "readiness_sha256": sha[1]})
     return house.first_link(f"{S}/comparisons/groups/", rf"{S}/comparisons/groups/{UUID}/")
 
 
@@ -342,6 +362,13 @@ PAGES: dict[str, tuple[str, Callable[[House, dict[str, str]], str]]] = {
     "comparisons:groups": ("ana", _at(f"{S}/comparisons/groups/")),
     "comparisons:new_group": ("ana", _at(f"{S}/comparisons/groups/new")),
     "comparisons:group": ("ana", _of_group),
+    "comparisons:setup": ("ana", _of_setup("subject")),
+    "comparisons:setup, arms": ("ana", _of_setup("arms")),
+    "comparisons:setup, grading": ("ana", _of_setup("grading")),
+    "comparisons:setup, readiness": ("ana", _of_setup("readiness")),
+    "comparisons:templates": ("ana", _at(f"{S}/comparisons/templates/")),
+    "comparisons:template": ("ana", _of_template),
+    "comparisons:rename_template": ("ana", lambda house, imports: f"{_of_template(house, imports)}rename"),
     "comparisons:list": ("ana", _at(f"{S}/comparisons/")),
     "comparisons:paired": ("ana", _demo("")),
     "comparisons:paired, unmatched": ("ana", _demo("&tab=unmatched")),
@@ -406,6 +433,10 @@ NO_PAGES = {
     "teams:revoke_token": "a button",
     **dict.fromkeys(("experiments:archive", "experiments:restore", "experiments:steer"), "a button"),
     **dict.fromkeys(("experiments:retry", "graders:steer_pass", "comparisons:steer_group"), "a button"),
+    **dict.fromkeys(("comparisons:start_setup", "comparisons:drop_setup", "comparisons:again"), "a button"),
+    **dict.fromkeys(
+        ("comparisons:use_template", "comparisons:archive_template", "comparisons:restore_template"), "a button"
+    ),
     "comparisons:group_state": "a part of a page",
     **dict.fromkeys(("experiments:progress", "experiments:test_state", "graders:passes"), "a part of a page"),
 }

@@ -74,6 +74,9 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "metric": lambda world: world.grader.definition_id,
     "experiment": lambda world: world.candidate.pk,
     "group": lambda world: world.group.pk,
+    "template": lambda world: world.template.pk,
+    "setup": lambda world: world.setup.pk,
+    "step": lambda world: "grading",
     "test": lambda world: DraftTest.objects.get(team=world.team).pk,
     "position": lambda world: 0,
     "user": lambda world: world.owner.pk,
@@ -119,7 +122,7 @@ QUERIES: dict[str, dict[str, Callable[[World], Any]]] = {
 
 FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
-    *("agent", "snapshot", "connector", "asset", "release", "configuration", "test", "group"),
+    *("agent", "snapshot", "connector", "asset", "release", "configuration", "test", "group", "template", "setup"),
     *("grader", "metric"),
     *("user", "role", "invitation", "token", "row", "mapping"),
 )

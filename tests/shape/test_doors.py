@@ -43,8 +43,8 @@ ANY_MEMBER = {
 }
 """Doors of a team that ask for membership alone, with the reason."""
 
-PERSONAL = {"api:token": Right.TEAM_MANAGE.value}
-"""Endpoints of one person's things: for other members they look missing, unless these hold the right."""
+PERSONAL = {"api:token": Right.TEAM_MANAGE.value, "comparisons:setup": ""}
+"""Doors to one person's things: for other members they look missing, unless these hold the right, if there is one."""
 
 PUBLIC = {"api:schema": "describes the API and says nothing about any team"}
 """API addresses that need no token, with the reason."""
@@ -144,6 +144,8 @@ def test_a_page_opens_exactly_for_those_who_hold_its_rights(door: Address, world
             continue  # what a change does stands in the tests of its own
         found = ask(page_client(member))
         expected = OPENS_WITH.get(door.name, {200}) if allowed else {403}
+        if allowed and door.name in PERSONAL and PERSONAL[door.name] not in world.held[name]:
+            expected = {404}
         assert found.status_code in expected, f"{name}: {found.status_code}"
         if CONTENT not in world.held[name]:
             assert CANARY not in b"".join(found).decode(), f"{name} reads content"

@@ -46,6 +46,7 @@ IMMUTABLE = {
     "intake.ImportedRun",
     "comparisons.KeptResult",
     "comparisons.Arm",
+    "comparisons.TemplateVersion",
 }
 """Written once. The trigger `frozen` refuses every change."""
 
@@ -57,6 +58,7 @@ CONTENT = {
     "agents.SnapshotDefinition",
     "agents.AssetContent",
     "agents.ConfigurationContent",
+    "comparisons.TemplateBody",
     "runs.Answer",
     "runs.Turn",
     "runs.SpanContent",
@@ -110,6 +112,8 @@ MUTABLE = {
     "grading.Enrichment": "is settled once; `settled` holds the rest",
     "grading.EnrichmentAttempt": "is settled once; `settled` and `machine` hold the rest",
     "comparisons.Group": "has a name; what it pinned stands in its arms, which never change",
+    "comparisons.Template": "is renamed and archived, and counts its versions",
+    "comparisons.Setup": "is what a person fills in, no evidence; it may be dropped until its group starts",
     "intake.Mapping": "is a person's saved preference",
     "intake.Import": "moves through its states",
     "intake.ImportText": "is written when an import is examined again",
@@ -173,6 +177,8 @@ OWNED_THROUGH = {
     "grading.Interpretation": "grading_pass",
     "grading.SeriesColumn": "grading_pass",
     "comparisons.Arm": "group",
+    "comparisons.TemplateVersion": "template",
+    "comparisons.TemplateBody": "version",
     "intake.ImportText": "owner",
     "intake.ImportFile": "owner",
     "intake.ImportFileName": "file",

@@ -22,9 +22,10 @@ from agents.models import (
 )
 from analysis.observations import FailureKind, Outcome
 from comparisons.groups import intent as intents
-from comparisons.groups import starting
+from comparisons.groups import setups, starting, templates
+from comparisons.groups.forms import fields_of
 from comparisons.groups.readiness import check
-from comparisons.models import Group, KeptResult
+from comparisons.models import Group, KeptResult, Setup, Template
 from datasets import actions as dataset_actions
 from datasets.bodies import Case
 from datasets.models import ItemRevision, Slice
@@ -47,6 +48,7 @@ from teams import actions, receipts
 from teams.access import Access, current_access
 from teams.models import ApiToken, Invitation, Role, Team, User
 from teams.permissions import PRESETS, Right
+from teams.records import new_id
 from tests.factories import evidence
 
 CANARY = "zq-canary-"
@@ -77,6 +79,8 @@ class World:
     configuration: Configuration
     launched: Experiment
     group: Group
+    template: Template
+    setup: Setup
     grader: Grader
     members: dict[str, User] = field(default_factory=dict)
     held: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -158,7 +162,7 @@ def build(team: Team, owner: User) -> World:
         *(brought, mapping, slice_, snapshot, connector, release),
         _configuration(access, snapshot.agent),
         _launched(access, candidate, snapshot),
-        _group(access, candidate, snapshot, grader),
+        *_group(access, candidate, snapshot, grader),
         grader,
     )
 
@@ -217,8 +221,8 @@ def _launched(access: Access, like: Experiment, snapshot: Snapshot) -> Experimen
     return experiment
 
 
-def _group(access: Access, like: Experiment, snapshot: Snapshot, grader: Grader) -> Group:
-    """A group whose arms wait for a worker."""
+def _group(access: Access, like: Experiment, snapshot: Snapshot, grader: Grader) -> tuple[Group, Template, Setup]:
+    """A group whose arms wait for a worker, a template that says the same, and a setup restored from it."""
     primary = grader.graderversion_set.get()
     variant = snapshot.variants.get()
     intent = intents.read(
@@ -231,7 +235,11 @@ def _group(access: Access, like: Experiment, snapshot: Snapshot, grader: Grader)
             "primary": str(primary.pk),
         }
     )
-    return starting.start(access=access, intent=intent, readiness_sha256=check(access, intent).sha256)
+    saved = templates.create(access=access, name="Large against small", intent=intent)
+    begun = setups.begin(access=access, pk=new_id(), fields={"name": [f"{CANARY}name"]})
+    setup = setups.restore(access=access, setup=begun, version=saved, fields_of=fields_of)
+    group = starting.start(access=access, intent=intent, readiness_sha256=check(access, intent).sha256)
+    return group, saved.template, setup
 
 
 def _draft_and_slice(access: Access, experiment: Experiment) -> Slice:

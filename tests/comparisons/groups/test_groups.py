@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import threading
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -20,7 +19,7 @@ from comparisons.groups.readiness import check
 from comparisons.models import Arm, Group
 from grading import actions as grading
 from grading.engine import working as grading_work
-from runs.engine import turns, wakes, working
+from runs.engine import turns, working
 from runs.models import Execution, Experiment
 from teams import actions as team_actions
 from teams.models import Receipt
@@ -28,43 +27,6 @@ from teams.refusals import Refusal
 from tests.factories import agents as factory
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture(autouse=True)
-def quiet(monkeypatch):
-    monkeypatch.setattr(wakes, "send", lambda count, task="": None)
-
-
-@pytest.fixture
-def access(cast):
-    return cast.access(cast.ana)
-
-
-@pytest.fixture
-def given(access) -> dict[str, Any]:
-    """A comparison of a snapshot with a variant of it."""
-    base = factory.snapshot(access, factory.route("large"))
-    factory.route("small", "fixture:tool")
-    version = factory.version(access, [{"input": "yes", "expected": "yes"}, {"input": "no", "expected": "yes"}])
-    metric = grading.create_metric(
-        access=access, key="correct", name="Correct", kind="boolean", direction="higher_is_better"
-    )
-    check_ = {"operator": "equals", "source": "case", "pointer": "/expected"}
-    grader = grading.create_grader(
-        access=access, metric=metric, kind="assertion", name="Equals", config={"checks": [check_]}
-    )
-    return {
-        "name": "Large against small",
-        "base": str(base.pk),
-        "version": str(version.pk),
-        "slice": None,
-        "arms": [{"snapshot": str(base.pk)}, {"route": "small"}],
-        "repetitions": 2,
-        "tool_policy": "none",
-        "graders": [{"version": str(grader.pk), "evidence": "generation"}],
-        "enrichment": None,
-        "primary": str(grader.pk),
-    }
 
 
 def judge(access, key="small"):
@@ -293,40 +255,15 @@ def test_F24_twenty_identical_starts_at_once_make_one_group(cast, access, given,
     assert (Group.objects.count(), Arm.objects.count(), Experiment.objects.count()) == (1, 2, 2)
 
 
-def test_a_person_sets_up_checks_goes_back_and_starts(cast, given, page_client):
-    ana = page_client(cast.ana)
-    address = "/t/support/comparisons/groups/new"
-    page = ana.get(address)
-    assert page.status_code == 200 and "1. Subject and data" in page.content.decode()
-    form = {
-        **{name: given[name] for name in ("name", "base", "version", "repetitions", "tool_policy", "primary")},
-        "arm_0": f"snapshot:{given['base']}",
-        "arm_1": "route:small",
-        "graders": [f"{given['primary']}:generation"],
-        "key": page.context["form"]["key"].value(),
-        "step": "check",
-    }
-    assert ana.post(address, form | {"arm_1": ""}).status_code == 422
-    ready = ana.post(address, form)
-    assert "Everything is ready" in ready.content.decode()
-    back = ana.post(address, form | {"step": "back"})
-    assert back.status_code == 200
-    assert back.context["form"]["arm_1"].value() == "route:small"
-    assert back.context["form"]["key"].value() == form["key"]
-    gone = ana.post(address, form | {"step": "back", "graders": ["00000000-0000-7000-8000-000000000000:generation"]})
-    assert "(unavailable)" in gone.content.decode()  # R10
-    sha = ready.context["readiness"].sha256
-    stale = ana.post(address, form | {"step": "start", "readiness_sha256": "0" * 64})
-    assert stale.status_code == 409 and "stale_preflight" in stale.content.decode()
-    made = ana.post(address, form | {"step": "start", "readiness_sha256": sha})
-    again = ana.post(address, form | {"step": "start", "readiness_sha256": sha})
-    assert made.status_code == 302 and made["Location"] == again["Location"]
-    shown = ana.get(made["Location"]).content.decode()
+def test_a_group_page_steers_every_arm(cast, access, given, page_client):
+    group = started(access, given)
+    ana, address = page_client(cast.ana), f"/t/support/comparisons/groups/{group.pk}/"
+    shown = ana.get(address).content.decode()
     assert "Inspect A" in shown and "Inspect B" in shown and 'data-terminal="false"' in shown
-    assert ana.post(f"{made['Location']}steer", {"step": "pause"}).status_code == 302
-    assert "Resume" in ana.get(f"{made['Location']}state").content.decode()
-    assert page_client(cast.ben).get(made["Location"]).status_code == 200
-    assert page_client(cast.ben).get(address).status_code == 403
+    assert ana.post(f"{address}steer", {"step": "pause"}).status_code == 302
+    assert "Resume" in ana.get(f"{address}state").content.decode()
+    assert page_client(cast.ben).get(address).status_code == 200
+    assert page_client(cast.ben).post(f"{address}steer", {"step": "resume"}).status_code == 403
 
 
 def test_an_intent_has_one_canonical_form(given):

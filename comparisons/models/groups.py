@@ -1,4 +1,4 @@
-"""Kept results, which are derived from immutable evidence; groups and their arms."""
+"""Groups and their arms."""
 
 from __future__ import annotations
 
@@ -8,32 +8,19 @@ import pgtrigger
 from django.db import models
 
 from agents.models import Snapshot
+from comparisons.models.templates import TemplateVersion
 from grading.models import GraderVersion, GradingPass
 from runs.models import Batch, Experiment
 from teams.models import Team, User
 from teams.records import Immutable, Record, frozen
 
 
-class KeptResult(models.Model):
-    """A paired result of finished evidence. Its key covers evidence, selection and method, so it never goes stale."""
-
-    id = models.BigAutoField(primary_key=True)
-    team = models.ForeignKey(Team, on_delete=models.PROTECT)
-    key = models.CharField(max_length=64)
-    method_version = models.CharField(max_length=120)
-    result = models.BinaryField()
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["team", "key"], name="kept_result_once")]
-        triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
-
-
 class Group(Record):
     """Two to five immutable arms that were launched together, on the same cases, to be graded by the same plan.
 
     `readiness_sha256` is of the readiness that was checked before the start; the primary metric is pinned with the
-    exact version that measures it.
+    exact version that measures it. `template_version` is what its setup was restored from, and `as_saved` says
+    whether nothing was edited since.
     """
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT)
@@ -42,11 +29,20 @@ class Group(Record):
     base = models.ForeignKey(Snapshot, on_delete=models.PROTECT)
     primary = models.ForeignKey(GraderVersion, on_delete=models.PROTECT)
     readiness_sha256 = models.CharField(max_length=64)
+    template_version = models.ForeignKey(TemplateVersion, on_delete=models.PROTECT, null=True)
+    as_saved = models.BooleanField(null=True)
     made_by = models.ForeignKey(User, on_delete=models.PROTECT)
     made_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["-made_at"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(template_version=None, as_saved=None)
+                | models.Q(template_version__isnull=False, as_saved__isnull=False),
+                name="group_says_whether_as_saved",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from analysis import strict_json
 from analysis.refusals import Refused
+from analysis.results import plain
 from comparisons.groups import intent as intents
 from comparisons.groups import queries, starting
 from comparisons.groups.intent import Intent
@@ -37,6 +38,7 @@ EXAMPLE: dict[str, Any] = {
     "graders": [{"version": SOME_ID, "evidence": "generation"}],
     "enrichment": None,
     "primary": SOME_ID,
+    "template": None,
 }
 
 
@@ -61,10 +63,13 @@ class GroupRow(serializers.Serializer[Any]):
 
 class ArmShape(serializers.Serializer[Any]):
     letter = serializers.CharField()
+    name = serializers.CharField(help_text="The agent's name and the snapshot's number.")
     snapshot = serializers.UUIDField()
     experiment = serializers.UUIDField()
     original_pass = serializers.IntegerField(help_text="Its number in the experiment.")
     state = serializers.CharField()
+    grading_state = serializers.CharField(help_text="Of the original pass.")
+    paused = serializers.BooleanField(help_text="What is left of it waits until somebody resumes it.")
     pause_code = serializers.CharField()
     done = serializers.IntegerField()
     planned = serializers.IntegerField()
@@ -92,6 +97,9 @@ class ReadinessShape(serializers.Serializer[Any]):
     arms = serializers.ListField(child=serializers.DictField())
     differences = serializers.ListField(child=serializers.DictField())
     expected_cost = serializers.DictField(help_text="low_micros and high_micros are null where unknown.")
+    statistical_plan = serializers.DictField(
+        help_text="The smallest difference of the primary metric that shows, in its unit; null where unknown."
+    )
 
 
 def readiness_shape(found: Readiness) -> dict[str, Any]:
@@ -116,6 +124,11 @@ def readiness_shape(found: Readiness) -> dict[str, Any]:
             "currency": found.cost.currency,
             "says": found.cost.says,
         },
+        "statistical_plan": {
+            "metric": found.statistics.metric,
+            **plain(found.statistics.foresight),
+            "earlier_experiments": list(found.statistics.earlier),
+        },
     }
 
 
@@ -135,10 +148,13 @@ def _shown(access: Access, pk: UUID) -> dict[str, Any]:
         "states": [
             {
                 "letter": one.arm.letter,
+                "name": str(one.arm.snapshot),
                 "snapshot": str(one.arm.snapshot_id),
                 "experiment": str(one.experiment.pk),
                 "original_pass": one.arm.original_pass.number,
                 "state": one.experiment.state,
+                "grading_state": one.arm.original_pass.state,
+                "paused": one.held,
                 "pause_code": one.experiment.pause_code,
                 "done": one.pace.done,
                 "planned": one.pace.total,
@@ -194,14 +210,7 @@ class Groups(endpoints.TeamView):
         known_parameters(request)
         access, key, given = self.access, endpoints.request_key(request), valid(NewGroup, request)
         intent = intents.read(given["intent"])
-        row, made = receipts.once(
-            access,
-            "group.start",
-            key,
-            intent.plain(),
-            Group,
-            lambda: starting.start(access=access, intent=intent, readiness_sha256=given["readiness_sha256"]),
-        )
+        row, made = starting.once(access=access, intent=intent, readiness_sha256=given["readiness_sha256"], key=key)
         return Response(_shown(access, row.pk), status=201 if made else 200)
 
 
