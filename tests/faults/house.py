@@ -89,6 +89,7 @@ class Servers:
             hold_fd=self.hold,
         )
         self.sockets = sockets
+        self.disk = cluster or folder
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, which: Postgres | Valkey) -> None:
@@ -198,6 +199,7 @@ def _claimants() -> list[str]:
 class House:
     servers: Servers
     provider: Remote
+    provider_process: subprocess.Popen[bytes]
     call_log: Path
     environment: dict[str, str]
     stack: ExitStack
@@ -357,13 +359,20 @@ class House:
 
 
 @contextlib.contextmanager
-def open_house(from_template: Path, *, broker: bool = True) -> Iterator[House]:
+def open_house(from_template: Path, *, broker: bool = True, disk: str = "") -> Iterator[House]:
+    """With `disk` the cluster lies on one of its own, of that size."""
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="h-", dir=from_template.parent))
         folder.chmod(0o755)
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        subprocess.run(["cp", "-a", from_template / "postgres", folder / "postgres"], check=True)
-        servers = Servers(folder, "house")
+        place = folder
+        if disk:
+            place = folder / "disk"
+            place.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk},mode=755", "none", place], check=True)
+            stack.callback(subprocess.run, ["umount", "--lazy", place], check=True)
+        subprocess.run(["cp", "-a", from_template / "postgres", place / "postgres"], check=True)
+        servers = Servers(folder, "house", cluster=place)
         stack.callback(servers.close)
         servers.start(servers.postgres)
         if broker:
@@ -400,4 +409,4 @@ def open_house(from_template: Path, *, broker: bool = True) -> Iterator[House]:
         if broker:
             point_celery_at(broker_url)
             stack.callback(kombu.pools.reset)
-        yield House(servers, Remote(ready.read_text()), log, environment, stack)
+        yield House(servers, Remote(ready.read_text()), process, log, environment, stack)

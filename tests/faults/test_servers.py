@@ -82,7 +82,7 @@ def test_a_lost_commit_at_launch(polled):
         for _ in range(2):
             answers.append(
                 client.post(
-                    "/api/v1/teams/support/experiments",
+                    "/api/v1/experiments",
                     given,
                     content_type="application/json",
                     headers={"Idempotency-Key": "the-same-key"},
