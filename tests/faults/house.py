@@ -165,6 +165,7 @@ class Worker:
     process: subprocess.Popen[bytes]
     log: Path
     died: Path
+    ready_at: float = 0.0
 
     def pids(self) -> list[int]:
         return [self.process.pid, *leash.descendants(self.process.pid)]
@@ -277,10 +278,20 @@ class House:
         self.workers.append(found)
         self.stack.callback(found.end)
         until(ready.exists, "the worker is there", 60)
+        found.ready_at = ready.stat().st_mtime
         return found
 
     def owner(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.servers.postgres.url(OWNER), autocommit=True)
+
+    def end_connections(self) -> None:
+        """End every connection of the application's role, this process's among them."""
+        connections["default"].close()
+        with psycopg.connect(self.servers.postgres.url(APP), autocommit=True) as own:
+            own.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE usename = current_user AND pid <> pg_backend_pid()"
+            )
 
     # --- how it goes on
 

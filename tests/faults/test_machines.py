@@ -14,7 +14,7 @@ from tests.faults.house import House, until
 
 @pytest.mark.parametrize("shift", ["+1h", "-1h"])
 def test_F27_a_worker_whose_clock_is_wrong(polled, faketime, shift):
-    """Leases and sweeps go by the database's clock: nobody takes an item that is held, nobody keeps one that is lost."""
+    """Leases and sweeps go by the database's clock: nobody takes what is held, nobody keeps what is lost."""
     polled.provider.rule("question 1", "slow:4")
     polled.provider.rule("question 3", "slow:4")
     experiment = polled.launch(6)

@@ -1,4 +1,4 @@
-"""F32: whatever a provider does, each item ends with the right code, its calls are counted once, its costs are honest."""
+"""F32: whatever a provider does, each item ends with the right code, and calls and costs are told as they were."""
 
 from __future__ import annotations
 

@@ -31,11 +31,7 @@ def test_postgresql_while_a_call_is_held(opened, kind, how):
     connections["default"].close()
     postgres = house.servers.postgres
     if how == "connections ended":
-        with house.owner() as owner:
-            owner.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
-                " AND datname = current_database()"
-            )
+        house.end_connections()
     else:
         house.servers.stop(postgres, signal.SIGKILL if how == "killed" else signal.SIGINT)
         house.servers.start(postgres)
@@ -55,11 +51,7 @@ def test_an_answer_survives_a_connection_that_was_cut_during_its_call(polled):
     experiment = polled.launch(1)
     polled.worker("polling")
     polled.provider.wait_held(1, 30)
-    with polled.owner() as owner:
-        owner.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app' AND pid <> pg_backend_pid()"
-        )
-    connections["default"].close()
+    polled.end_connections()
     polled.provider.release()
     polled.fault_is_over()
     polled.ends(experiment)
@@ -136,8 +128,7 @@ def test_the_broker(house, how):
             for path in sorted(valkey.data.rglob("*"), reverse=True):
                 path.rmdir() if path.is_dir() else path.unlink()
         house.servers.start(valkey)
-    at = time.time()
-    house.worker()
+    at = house.worker().ready_at
     house.fault_is_over()
     house.ends(experiment)
     house.recovered(at)
