@@ -56,6 +56,7 @@ journeys: setup ## Walk through the console in a real browser, with a real serve
 	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/journeys -n 2 --dist worksteal $(ARGS)
 
 faults: setup ## Attack a real web server, kill workers and servers, and count what was lost (ARGS="--seeds 1,2")
+	@./tools/faketime.sh
 	@$(embedded) run --test -- $(python) -m pytest -m slow tests/serving
 	@exec $(embedded) run --test -- $(python) -m pytest -m slow tests/faults -n 2 --dist worksteal $(ARGS)
 

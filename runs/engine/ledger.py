@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Max
 
 from agents.models import ModelRouteRevision
@@ -23,6 +23,8 @@ from teams.records import new_id
 
 MOST_TRIES: Final = 3
 LONGEST_PAUSE: Final = 30.0
+PAUSES_OF_A_SETTLEMENT: Final = (0.1, 0.3, 1.0, 2.0)
+"""Seconds between tries to write down what came back, while the database is away or lets another go first."""
 
 
 @dataclass
@@ -73,8 +75,8 @@ class Account:
         except CallFailed as failure:
             _connect_anew()
             if began:
-                milliseconds = (time.monotonic() - began) * 1000
-                self._write(reference, AttemptState.FAILED, milliseconds, failure.usage, failure_code=failure.code)
+                taken, usage, code = (time.monotonic() - began) * 1000, failure.usage, failure.code
+                self._stored(lambda: self._write(reference, AttemptState.FAILED, taken, usage, failure_code=code))
             raise
         self.durations[reference] = (time.monotonic() - began) * 1000
         _connect_anew()
@@ -104,8 +106,15 @@ class Account:
     ) -> None:
         """What came back, in one step: the attempt's figures, what was said, and what it ends.
 
-        Where the claim is gone meanwhile, the first two are kept all the same, and `Lost` goes on.
+        Where the claim is gone meanwhile, the first two are kept all the same, and `Lost` goes on. Where the database
+        is gone it is tried again for a while: the call was made, and its answer is not to be had a second time.
         """
+        self._stored(lambda: self._close(reference, reply, keep, end))
+
+    def _close(self, reference: UUID, reply: Reply, keep: Callable[[], None], end: Callable[[], object | None]) -> None:
+        open_ = (AttemptState.ADMITTED, AttemptState.INDETERMINATE)
+        if not self.claim.work.calls._default_manager.filter(pk=reference, state__in=open_).exists():
+            return  # an earlier try came through, and only its answer was lost
         try:
             with transaction.atomic():
                 lock_claim(self.claim)
@@ -117,6 +126,18 @@ class Account:
                 self._settle(reference, reply)
                 keep()
             raise
+
+    def _stored(self, write: Callable[[], None]) -> None:
+        """Write, again and again where the database cannot be reached or rolled back for another's sake."""
+        for pause in PAUSES_OF_A_SETTLEMENT:
+            try:
+                return write()
+            except (OperationalError, InterfaceError):
+                if connection.in_atomic_block:
+                    raise
+                self.pause(pause)
+                connection.close()
+        return write()
 
     def _settle(self, reference: UUID, reply: Reply) -> None:
         self._write(

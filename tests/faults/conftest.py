@@ -64,8 +64,8 @@ def opened(cluster, django_db_blocker, settings, record_property) -> Iterator[Ca
     with django_db_blocker.unblock(), ExitStack() as stack:
         houses: list[House] = []
 
-        def open_one(*, broker: bool = True) -> House:
-            houses.append(stack.enter_context(open_house(cluster, broker=broker)))
+        def open_one(*, broker: bool = True, disk: str = "") -> House:
+            houses.append(stack.enter_context(open_house(cluster, broker=broker, disk=disk)))
             record_property("figures", houses[-1].figures)  # filled in while the test runs
             settings.CELERY_BROKER_URL = houses[-1].environment["CELERY_BROKER_URL"]
             return houses[-1]
@@ -87,6 +87,5 @@ def polled(opened) -> House:
 @pytest.fixture(scope="session")
 def faketime() -> str:
     found = shutil.which("faketime")
-    if found is None:
-        pytest.skip("faketime is not installed")
+    assert found is not None, "faketime is missing: install the system's package of that name"
     return found

@@ -89,6 +89,7 @@ class Servers:
             hold_fd=self.hold,
         )
         self.sockets = sockets
+        self.disk = cluster or folder
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, which: Postgres | Valkey) -> None:
@@ -164,6 +165,7 @@ class Worker:
     process: subprocess.Popen[bytes]
     log: Path
     died: Path
+    ready_at: float = 0.0
 
     def pids(self) -> list[int]:
         return [self.process.pid, *leash.descendants(self.process.pid)]
@@ -198,6 +200,7 @@ def _claimants() -> list[str]:
 class House:
     servers: Servers
     provider: Remote
+    provider_process: subprocess.Popen[bytes]
     call_log: Path
     environment: dict[str, str]
     stack: ExitStack
@@ -259,13 +262,14 @@ class House:
     def worker(self, kind: str = "celery", *, dies: str = "", on: int = 1, **environment: str) -> Worker:
         number = len(self.workers) + 1
         died = self.servers.folder / "died"
-        told = {"DIES_AT": dies, "DIES_ON": str(on), "DIED": str(died)} if dies else {}
+        ready = self.servers.folder / f"ready-{number}"
+        told: dict[str, str] = {"DIES_AT": dies, "DIES_ON": str(on), "DIED": str(died)} if dies else {}
         log = self.servers.folder / "log" / f"worker-{number}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 [*environment.pop("PREFIX", "").split(), sys.executable, "-m", "tests.faults.worker", kind],
                 cwd=ROOT,
-                env=self.environment | told | environment,
+                env=self.environment | told | environment | {"READY": str(ready)},
                 stdout=output,
                 stderr=output,
                 preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM),
@@ -273,10 +277,21 @@ class House:
         found = Worker(kind, process, log, died)
         self.workers.append(found)
         self.stack.callback(found.end)
+        until(ready.exists, "the worker is there", 60)
+        found.ready_at = ready.stat().st_mtime
         return found
 
     def owner(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.servers.postgres.url(OWNER), autocommit=True)
+
+    def end_connections(self) -> None:
+        """End every connection of the application's role, this process's among them."""
+        connections["default"].close()
+        with psycopg.connect(self.servers.postgres.url(APP), autocommit=True) as own:
+            own.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE usename = current_user AND pid <> pg_backend_pid()"
+            )
 
     # --- how it goes on
 
@@ -355,13 +370,20 @@ class House:
 
 
 @contextlib.contextmanager
-def open_house(from_template: Path, *, broker: bool = True) -> Iterator[House]:
+def open_house(from_template: Path, *, broker: bool = True, disk: str = "") -> Iterator[House]:
+    """With `disk` the cluster lies on one of its own, of that size."""
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="h-", dir=from_template.parent))
         folder.chmod(0o755)
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        subprocess.run(["cp", "-a", from_template / "postgres", folder / "postgres"], check=True)
-        servers = Servers(folder, "house")
+        place = folder
+        if disk:
+            place = folder / "disk"
+            place.mkdir()
+            subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={disk},mode=755", "none", place], check=True)
+            stack.callback(subprocess.run, ["umount", "--lazy", place], check=True)
+        subprocess.run(["cp", "-a", from_template / "postgres", place / "postgres"], check=True)
+        servers = Servers(folder, "house", cluster=place)
         stack.callback(servers.close)
         servers.start(servers.postgres)
         if broker:
@@ -398,4 +420,4 @@ def open_house(from_template: Path, *, broker: bool = True) -> Iterator[House]:
         if broker:
             point_celery_at(broker_url)
             stack.callback(kombu.pools.reset)
-        yield House(servers, Remote(ready.read_text()), log, environment, stack)
+        yield House(servers, Remote(ready.read_text()), process, log, environment, stack)

@@ -65,13 +65,20 @@ def main(kind: str) -> None:
     django.setup()
     if os.environ.get("DIES_AT"):
         arm(os.environ["DIES_AT"], int(os.environ["DIES_ON"]), Path(os.environ["DIED"]))
+    import runs.executors.providers  # noqa: F401  # else the first call pays for loading the libraries
+
+    ready = Path(os.environ["READY"])
     if kind == "celery":
+        from celery.signals import worker_ready
+
         from config.celery import app
 
+        worker_ready.connect(lambda **_: ready.touch(), weak=False)
         app.worker_main(list(CELERY))
     else:
         from django.core.management import call_command
 
+        ready.touch()
         call_command("work")
 
 
