@@ -88,7 +88,8 @@ class DefinitionForm(forms.Form):
         self.fields["route"].choices = choices  # type: ignore[attr-defined]
         for name, (_, low, high) in NUMBERS.items():
             bounds = f"{low:,} to {high:,}"
-            self.fields[name].help_text = f"{bounds}; empty for the provider's own."
+            usual = definitions.USUAL_TOOL_ROUNDS if name == "max_tool_rounds" else "the provider's own"
+            self.fields[name].help_text = f"{bounds}; empty for {usual}."
 
     def clean_revision(self) -> int:
         return self.cleaned_data["revision"] or 0
@@ -98,6 +99,21 @@ class ToolForm(forms.Form):
     name = forms.CharField(label="Tool", required=False, max_length=64)
     description = Lines("What it does", rows=2)
     parameters = JsonObject("Parameters", help_text="A JSON schema of an object.")
+    connector = forms.ChoiceField(label="Run over", required=False, help_text="One of the connectors below.")
+
+    def __init__(
+        self, *args: Any, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        listed = _connector_choices("Never run", connectors, kept, names)
+        self.fields["connector"].choices = listed  # type: ignore[attr-defined]
+
+
+def _connector_choices(
+    none: str, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    choices = [("", none), *((str(one.pk), one.name) for one in connectors)]
+    return choices + [(one, f"{names.get(one, '')} (unavailable)".strip()) for one in kept if one not in dict(choices)]
 
 
 class ConnectorForm(forms.Form):
@@ -108,8 +124,7 @@ class ConnectorForm(forms.Form):
         self, *args: Any, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        choices = [("", "None"), *((str(one.pk), one.name) for one in connectors)]
-        choices += [(one, f"{names.get(one, '')} (unavailable)".strip()) for one in kept if one not in dict(choices)]
+        choices = _connector_choices("None", connectors, kept, names)
         self.fields["connector"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -123,7 +138,7 @@ Connectors = forms.formset_factory(ConnectorForm, extra=0, max_num=definitions.M
 Context = forms.formset_factory(ContextForm, extra=0, max_num=definitions.MOST_CONTEXT, validate_max=True)
 
 ROWS: Final = {
-    "tools": ("name", "description", "parameters"),
+    "tools": ("name", "description", "parameters", "connector"),
     "connectors": ("connector", "mode"),
     "context": ("name", "text"),
 }
@@ -165,17 +180,13 @@ class DefinitionForms:
             whole_rows(given, *ROWS)
             rows = dict.fromkeys(ROWS)  # a bound row that equals an initial one would count as untouched
         self.form = DefinitionForm(given, initial=dict(initial), routes=self._routes)
-        self.tools: Any = Tools(given, initial=rows["tools"], prefix="tools")
-        self.connectors: Any = Connectors(
-            given,
-            initial=rows["connectors"],
-            prefix="connectors",
-            form_kwargs={
-                "connectors": self._connectors,
-                "kept": [one["connector"] for one in self._body["connectors"]],
-                "names": self._names,
-            },
-        )
+        offered = {
+            "connectors": self._connectors,
+            "kept": [one["connector"] for one in self._body["connectors"]],
+            "names": self._names,
+        }
+        self.tools: Any = Tools(given, initial=rows["tools"], prefix="tools", form_kwargs=offered)
+        self.connectors: Any = Connectors(given, initial=rows["connectors"], prefix="connectors", form_kwargs=offered)
         self.context: Any = Context(given, initial=rows["context"], prefix="context")
 
     def is_valid(self) -> bool:
@@ -200,6 +211,7 @@ class DefinitionForms:
                     "name": one["name"],
                     "description": kept_line_ends(one["description"], said),
                     "parameters": one["parameters"] or EMPTY_SCHEMA,
+                    "connector": one["connector"],
                 }
                 for one in self._said("tools")
             ],
