@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import logging
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -19,10 +20,12 @@ from pydantic_ai.direct import model_request
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     SystemPromptPart,
     TextPart,
     ToolCallPart,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -40,7 +43,7 @@ from analysis import strict_json
 from analysis.refusals import Refused
 from runs.executors import bridge
 from runs.executors.bridge import NotAdmitted
-from runs.executors.contract import Ask, CallFailed, Reply, Target, ToolCall, Usage
+from runs.executors.contract import Ask, CallFailed, Message, Reply, Target, ToolCall, Usage
 from runs.executors.secrets import secret
 from runs.executors.structured import of_schema
 from runs.executors.transport import WIRE, Wire, client
@@ -135,9 +138,9 @@ def _messages(ask: Ask) -> list[ModelMessage]:
     found: list[ModelMessage] = []
     for message in ask.messages:
         if message.role == "assistant":
-            found.append(ModelResponse(parts=[TextPart(message.text)]))
+            found.append(message.original or _said(message))
             continue
-        part = SystemPromptPart(message.text) if message.role == "system" else UserPromptPart(message.text)
+        part = _part(message)
         if found and isinstance(found[-1], ModelRequest):
             found[-1] = ModelRequest(parts=[*found[-1].parts, part])
         else:
@@ -145,6 +148,17 @@ def _messages(ask: Ask) -> list[ModelMessage]:
     if ask.instructions and isinstance(found[-1], ModelRequest):
         found[-1] = ModelRequest(parts=found[-1].parts, instructions=ask.instructions)
     return found
+
+
+def _said(message: Message) -> ModelResponse:
+    calls = [ToolCallPart(one.name, one.arguments, one.id) for one in message.calls]
+    return ModelResponse(parts=[*([TextPart(message.text)] if message.text or not calls else []), *calls])
+
+
+def _part(message: Message) -> ModelRequestPart:
+    if message.answers is not None:
+        return ToolReturnPart(message.answers.name, message.text, message.answers.id)
+    return SystemPromptPart(message.text) if message.role == "system" else UserPromptPart(message.text)
 
 
 NAMES: Final = {"max_output_tokens": "max_tokens", "stop": "stop_sequences"}
@@ -172,7 +186,11 @@ def _parameters(ask: Ask) -> ModelRequestParameters:
 def _reply(ask: Ask, wire: Wire, answer: ModelResponse) -> Reply:
     usage = _usage(ask, wire, answer)
     texts = [part.content for part in answer.parts if isinstance(part, TextPart)]
-    calls = [ToolCall(part.tool_name, _arguments(part)) for part in answer.parts if isinstance(part, ToolCallPart)]
+    calls = [
+        ToolCall(part.tool_name, _arguments(part), part.tool_call_id)
+        for part in answer.parts
+        if isinstance(part, ToolCallPart)
+    ]
     text = "".join(texts) if texts else None
     reason = answer.finish_reason or ""
     if reason == "content_filter":
@@ -192,17 +210,17 @@ def _reply(ask: Ask, wire: Wire, answer: ModelResponse) -> Reply:
         finish_reason=reason,
         provider_revision=_revision(wire, answer),
         provider_request_id=(wire.headers.get("x-request-id") or answer.provider_response_id or "")[:120],
+        original=answer,
     )
 
 
 def _arguments(part: ToolCallPart) -> Any:
-    """The arguments as JSON; a text where a model wrote no JSON."""
-    if not isinstance(part.args, str):
-        return part.args
+    """The arguments as JSON; a text where a model wrote none that can be kept."""
+    given = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
     try:
-        return strict_json.loads(part.args.encode())
-    except Refused:
-        return part.args
+        return strict_json.loads(given.encode())
+    except (Refused, UnicodeEncodeError):
+        return given.encode("ascii", "backslashreplace").decode().replace("\0", "\\0")
 
 
 def _raw(wire: Wire) -> Mapping[str, Any]:
