@@ -205,7 +205,7 @@ def test_R8_what_changed_since_the_check_is_seen(access, given):
         ({"arms": [{"route": "small"}, {"route": "small"}]}, "arms[1]"),
         ({"arms": [{"route": "small"}, {"snapshot": "x"}]}, "arms[1].snapshot"),
         ({"graders": [{"version": "x"}]}, "graders[0].version"),
-        ({"tool_policy": "all"}, "tool_policy"),
+        ({"tool_policy": "every"}, "tool_policy"),
         ({"name": ""}, "name"),
         ({"more": 1}, "more"),
     ],
