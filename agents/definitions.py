@@ -214,7 +214,7 @@ NUMBERS: Final[dict[str, tuple[type, float, float]]] = {
 
 USUAL_TOOL_ROUNDS: Final = 8
 """How often tools are run for one turn where the settings do not say."""
-SETTINGS: Final = (*NUMBERS, "stop", "output_schema")
+SETTINGS: Final = (*NUMBERS, "stop", "output_schema", "stream")
 
 
 def _settings(given: Any) -> dict[str, Any]:
@@ -236,6 +236,11 @@ def _settings(given: Any) -> dict[str, Any]:
         raise Refusal("invalid_field", "At most four texts.", place="settings.stop")
     if stop:
         found["stop"] = [_text(one, "settings.stop", 100) for one in stop]
+    stream = given.get("stream", False)
+    if not isinstance(stream, bool):
+        raise Refusal("invalid_field", "true or false.", place="settings.stream")
+    if stream:
+        found["stream"] = True
     if given.get("output_schema") is not None:
         schema_of_object(given["output_schema"], "settings.output_schema")
         found["output_schema"] = given["output_schema"]

@@ -76,6 +76,11 @@ class DefinitionForm(forms.Form):
     max_tool_rounds = forms.IntegerField(label="Most rounds of tools", required=False)
     timeout_seconds = forms.IntegerField(label="Timeout in seconds", required=False)
     stop = Lines("Stop at", rows=2, help_text="At most four texts, one in a line; \\n is a line break inside one.")
+    stream = forms.BooleanField(
+        label="Read answers as a stream",
+        required=False,
+        help_text="Over the OpenAI protocol alone.",
+    )
     output_schema = JsonObject("Shape of the answer", help_text="A JSON schema of an object; empty for free text.")
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
@@ -199,6 +204,8 @@ class DefinitionForms:
         settings: dict[str, Any] = {name: given[name] for name in NUMBERS if given[name] is not None}
         if stop := [_plain(line) for line in given["stop"].split("\n") if line]:
             settings["stop"] = stop
+        if given["stream"]:
+            settings["stream"] = True
         if given["output_schema"]:
             settings["output_schema"] = given["output_schema"]
         texts = [one["text"] for one in self._body["context"]]

@@ -16,7 +16,7 @@ from anthropic import AsyncAnthropic
 from genai_prices import calc_price
 from google.genai.types import HttpRetryOptions
 from openai import AsyncOpenAI
-from pydantic_ai.direct import model_request
+from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -86,12 +86,7 @@ async def _call(ask: Ask, model: Model, admit: bridge.Admit) -> Reply:
     WIRE.set(wire)
     try:
         async with asyncio.timeout(ask.seconds):
-            answer = await model_request(
-                model,
-                _messages(ask),
-                model_settings=_settings(ask.settings),
-                model_request_parameters=_parameters(ask),
-            )
+            answer = await _asked(ask, model)
     except TimeoutError:
         raise CallFailed("provider_timed_out") from None
     except CallFailed:
@@ -99,6 +94,24 @@ async def _call(ask: Ask, model: Model, admit: bridge.Admit) -> Reply:
     except Exception as failure:
         raise _failure(wire, failure) from None
     return _reply(ask, wire, answer)
+
+
+async def _asked(ask: Ask, model: Model) -> ModelResponse:
+    said, settings, shape = _messages(ask), _settings(ask.settings), _parameters(ask)
+    if not _streams(ask):
+        return await model_request(model, said, model_settings=settings, model_request_parameters=shape)
+    async with model_request_stream(model, said, model_settings=settings, model_request_parameters=shape) as stream:
+        async for _ in stream:
+            pass
+        answer = stream.get()
+    if not answer.finish_reason:
+        raise CallFailed("provider_cut_off")  # a stream that ends well says why it ended
+    return answer
+
+
+def _streams(ask: Ask) -> bool:
+    """Only the OpenAI protocol is read as a stream; its last chunk tells the usage."""
+    return bool(ask.settings.get("stream")) and ask.target.kind == "openai"
 
 
 def _failure(wire: Wire, failure: Exception) -> Exception:
@@ -224,8 +237,19 @@ def _arguments(part: ToolCallPart) -> Any:
 
 
 def _raw(wire: Wire) -> Mapping[str, Any]:
+    """The document that came back; of a stream, what its chunks say beside the answer, the last word of each."""
+    if wire.headers.get("content-type", "").startswith("text/event-stream"):
+        lines = [line[5:].strip() for line in wire.body.splitlines() if line.startswith(b"data:")]
+        found = {}
+        for line in lines:
+            found |= {name: value for name, value in _document(line).items() if value is not None}
+        return found
+    return _document(wire.body)
+
+
+def _document(text: bytes) -> Mapping[str, Any]:
     try:
-        found = strict_json.loads(wire.body)
+        found = strict_json.loads(text)
     except Refused:
         return {}
     return found if isinstance(found, Mapping) else {}

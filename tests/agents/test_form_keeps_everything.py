@@ -42,6 +42,7 @@ BODIES = st.fixed_dictionaries(
             {},
             optional={
                 "temperature": st.floats(0, 2),
+                "stream": st.just(True),
                 "seed": st.integers(0, 99),
                 "stop": st.lists(TEXT.filter(bool), min_size=1, max_size=4),
                 "output_schema": SCHEMA,

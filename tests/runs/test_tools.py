@@ -128,6 +128,15 @@ def test_tools_that_are_asked_for_at_once_are_called_in_their_order(agent, provi
     assert Answer.objects.get().text.count("echo") == 3
 
 
+def test_tools_are_run_the_same_where_answers_are_read_as_streams(agent, provider, server, work):
+    experiment = agent('tools:[["find", {"n": 1}], ["find", {"n": 2}]],use', settings={"stream": True})
+    work()
+    row = only(experiment)
+    assert row.state == Generation.COMPLETED and row.input_tokens is not None
+    assert [call["arguments"]["n"] for call in server.calls] == [1, 2]
+    assert [call.body["stream"] for call in provider.calls] == [True, True]
+
+
 @pytest.mark.parametrize(("limits", "rounds"), [({}, 8), ({"max_tool_rounds": 2}, 2), ({"max_tool_rounds": 0}, 0)])
 def test_a_model_that_never_stops_asking_for_tools_fails_at_its_limit(agent, server, work, limits, rounds):
     experiment = agent('tool:find:{"n": 7}', settings=limits)
