@@ -59,11 +59,55 @@ class Snapshots(ReadOnly):
     list_select_related = ("agent", "route_revision__route")
 
 
+class ReachForm(AnyForm):
+    class Meta:
+        model = Connector
+        fields = actions.Reach.__slots__
+        help_texts = {
+            "address": "https, a public host. On a machine of one's own also http://127.0.0.1:8080/tools. Empty: no "
+            "tool is run over it.",
+            "secret_ref": "env:EVENHAND_KEY_NAME or file:/run/secrets/name. Never the secret itself. With another "
+            "host it is dropped; name it again then.",
+            "fee_micros": "Millionths per call. Empty is unknown, 0 is free.",
+            "fee_currency": "Three letters, where there is a fee.",
+        }
+
+    def clean(self) -> dict[str, Any]:
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return found
+        try:
+            said = actions.checked_reach(self.said())
+        except Refusal as refusal:
+            self.add_error(refusal.place if refusal.place in self.fields else None, refusal.message)
+            return found
+        return found | {name: getattr(said, name) for name in actions.Reach.__slots__}
+
+    def said(self) -> actions.Reach:
+        return actions.Reach(**{name: self.cleaned_data[name] for name in actions.Reach.__slots__})
+
+
 @admin.register(Connector)
-class Connectors(ReadOnly):
-    list_display = ("name", "team", "created_at", "archived_at")
+class Connectors(AnyAdmin):
+    """Connectors are the teams'; where tools of one are called is the operators' to say."""
+
+    form = ReachForm
+    list_display = ("name", "team", "address", "created_at", "archived_at")
     list_filter = ("team",)
     list_select_related = ("team",)
+    fields = ("name", "team", *actions.Reach.__slots__)
+    readonly_fields = ("name", "team")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Connector, form: Any, change: bool) -> None:
+        kept = actions.reach_connector(connector=obj, reach=form.said(), by=operator_of(request))
+        if kept.secret_ref != form.said().secret_ref:
+            messages.warning(request, "Another host: the reference to the secret was dropped. Name it again.")
 
 
 @admin.register(Release)

@@ -3,12 +3,13 @@
 A definition is one JSON object:
 
     {"instructions": "...", "route": "support-large",
-     "tools": [{"name": "find_order", "description": "...", "parameters": {JSON schema}}],
+     "tools": [{"name": "find_order", "description": "...", "parameters": {JSON schema}, "connector": "<id>"}],
      "connectors": [{"connector": "<id>", "mode": "read"}],
      "context": [{"name": "refund policy", "text": "..."}],
      "settings": {"temperature": 0.2, ...}}
 
-A snapshot's definition holds, instead of the name of a route, what the route's active revision said.
+A snapshot's definition holds, instead of the name of a route, what the route's active revision said. A tool without
+a connector is offered to models and never run; the key is left out then.
 """
 
 from __future__ import annotations
@@ -48,13 +49,16 @@ EMPTY: Final[dict[str, Any]] = {
 }
 
 
-def checked(given: Any) -> dict[str, Any]:
-    """The definition with every part in its place, or a refusal that names the place of the fault."""
+def checked(given: Any, *, whole: bool = True) -> dict[str, Any]:
+    """The definition with every part in its place, or a refusal that names the place of the fault.
+
+    Of a part alone (`whole=False`), such as a toolset, what it refers to stands elsewhere.
+    """
     json_object(given, "definition", LARGEST)
     unknown = sorted(set(given) - set(PARTS))
     if unknown:
         raise Refusal("unknown_field", f"The parts are {', '.join(PARTS)}.", place=unknown[0][:60])
-    return {
+    found = {
         "instructions": _text(given.get("instructions", ""), "instructions", LONGEST_INSTRUCTIONS),
         "route": _text(given.get("route", ""), "route", 80),
         "tools": _each(given.get("tools", []), "tools", MOST_TOOLS, _tool, "name"),
@@ -62,6 +66,16 @@ def checked(given: Any) -> dict[str, Any]:
         "context": _each(given.get("context", []), "context", MOST_CONTEXT, _context, "name"),
         "settings": _settings(given.get("settings", {})),
     }
+    if whole:
+        _connected(found)
+    return found
+
+
+def _connected(body: Mapping[str, Any]) -> None:
+    named = {one["connector"] for one in body["connectors"]}
+    for at, tool in enumerate(body["tools"]):
+        if tool.get("connector", "") not in {"", *named}:
+            raise Refusal("invalid_field", "Name one of the definition's connectors.", place=f"tools[{at}].connector")
 
 
 def _text(value: Any, place: str, longest: int) -> str:
@@ -95,7 +109,7 @@ def _fields(given: Mapping[str, Any], place: str, *names: str) -> None:
 
 
 def _tool(given: Mapping[str, Any], place: str) -> dict[str, Any]:
-    _fields(given, place, "name", "description", "parameters")
+    _fields(given, place, "name", "description", "parameters", "connector")
     name = given.get("name")
     if not isinstance(name, str) or not TOOL_NAME.fullmatch(name):
         raise Refusal(
@@ -106,7 +120,10 @@ def _tool(given: Mapping[str, Any], place: str) -> dict[str, Any]:
     parameters = given.get("parameters", {"type": "object", "properties": {}})
     schema_of_object(parameters, f"{place}.parameters")
     description = _text(given.get("description", ""), f"{place}.description", LONGEST_DESCRIPTION)
-    return {"name": name, "description": description, "parameters": parameters}
+    found = {"name": name, "description": description, "parameters": parameters}
+    if connector := _text(given.get("connector") or "", f"{place}.connector", 36):
+        found["connector"] = connector
+    return found
 
 
 def schema_of_object(given: Any, place: str) -> None:
@@ -195,7 +212,9 @@ NUMBERS: Final[dict[str, tuple[type, float, float]]] = {
 }
 """Settings that are numbers: type, least and most. What is not set is the provider's own."""
 
-SETTINGS: Final = (*NUMBERS, "stop", "output_schema")
+USUAL_TOOL_ROUNDS: Final = 8
+"""How often tools are run for one turn where the settings do not say."""
+SETTINGS: Final = (*NUMBERS, "stop", "output_schema", "stream")
 
 
 def _settings(given: Any) -> dict[str, Any]:
@@ -217,6 +236,11 @@ def _settings(given: Any) -> dict[str, Any]:
         raise Refusal("invalid_field", "At most four texts.", place="settings.stop")
     if stop:
         found["stop"] = [_text(one, "settings.stop", 100) for one in stop]
+    stream = given.get("stream", False)
+    if not isinstance(stream, bool):
+        raise Refusal("invalid_field", "true or false.", place="settings.stream")
+    if stream:
+        found["stream"] = True
     if given.get("output_schema") is not None:
         schema_of_object(given["output_schema"], "settings.output_schema")
         found["output_schema"] = given["output_schema"]

@@ -76,6 +76,11 @@ class DefinitionForm(forms.Form):
     max_tool_rounds = forms.IntegerField(label="Most rounds of tools", required=False)
     timeout_seconds = forms.IntegerField(label="Timeout in seconds", required=False)
     stop = Lines("Stop at", rows=2, help_text="At most four texts, one in a line; \\n is a line break inside one.")
+    stream = forms.BooleanField(
+        label="Read answers as a stream",
+        required=False,
+        help_text="Over the OpenAI protocol alone.",
+    )
     output_schema = JsonObject("Shape of the answer", help_text="A JSON schema of an object; empty for free text.")
     revision = forms.IntegerField(widget=forms.HiddenInput, required=False)
 
@@ -88,7 +93,8 @@ class DefinitionForm(forms.Form):
         self.fields["route"].choices = choices  # type: ignore[attr-defined]
         for name, (_, low, high) in NUMBERS.items():
             bounds = f"{low:,} to {high:,}"
-            self.fields[name].help_text = f"{bounds}; empty for the provider's own."
+            usual = definitions.USUAL_TOOL_ROUNDS if name == "max_tool_rounds" else "the provider's own"
+            self.fields[name].help_text = f"{bounds}; empty for {usual}."
 
     def clean_revision(self) -> int:
         return self.cleaned_data["revision"] or 0
@@ -98,6 +104,21 @@ class ToolForm(forms.Form):
     name = forms.CharField(label="Tool", required=False, max_length=64)
     description = Lines("What it does", rows=2)
     parameters = JsonObject("Parameters", help_text="A JSON schema of an object.")
+    connector = forms.ChoiceField(label="Run over", required=False, help_text="One of the connectors below.")
+
+    def __init__(
+        self, *args: Any, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str], **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        listed = _connector_choices("Never run", connectors, kept, names)
+        self.fields["connector"].choices = listed  # type: ignore[attr-defined]
+
+
+def _connector_choices(
+    none: str, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str]
+) -> list[tuple[str, str]]:
+    choices = [("", none), *((str(one.pk), one.name) for one in connectors)]
+    return choices + [(one, f"{names.get(one, '')} (unavailable)".strip()) for one in kept if one not in dict(choices)]
 
 
 class ConnectorForm(forms.Form):
@@ -108,8 +129,7 @@ class ConnectorForm(forms.Form):
         self, *args: Any, connectors: Sequence[Connector], kept: Sequence[str], names: Mapping[str, str], **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        choices = [("", "None"), *((str(one.pk), one.name) for one in connectors)]
-        choices += [(one, f"{names.get(one, '')} (unavailable)".strip()) for one in kept if one not in dict(choices)]
+        choices = _connector_choices("None", connectors, kept, names)
         self.fields["connector"].choices = choices  # type: ignore[attr-defined]
 
 
@@ -123,7 +143,7 @@ Connectors = forms.formset_factory(ConnectorForm, extra=0, max_num=definitions.M
 Context = forms.formset_factory(ContextForm, extra=0, max_num=definitions.MOST_CONTEXT, validate_max=True)
 
 ROWS: Final = {
-    "tools": ("name", "description", "parameters"),
+    "tools": ("name", "description", "parameters", "connector"),
     "connectors": ("connector", "mode"),
     "context": ("name", "text"),
 }
@@ -165,17 +185,13 @@ class DefinitionForms:
             whole_rows(given, *ROWS)
             rows = dict.fromkeys(ROWS)  # a bound row that equals an initial one would count as untouched
         self.form = DefinitionForm(given, initial=dict(initial), routes=self._routes)
-        self.tools: Any = Tools(given, initial=rows["tools"], prefix="tools")
-        self.connectors: Any = Connectors(
-            given,
-            initial=rows["connectors"],
-            prefix="connectors",
-            form_kwargs={
-                "connectors": self._connectors,
-                "kept": [one["connector"] for one in self._body["connectors"]],
-                "names": self._names,
-            },
-        )
+        offered = {
+            "connectors": self._connectors,
+            "kept": [one["connector"] for one in self._body["connectors"]],
+            "names": self._names,
+        }
+        self.tools: Any = Tools(given, initial=rows["tools"], prefix="tools", form_kwargs=offered)
+        self.connectors: Any = Connectors(given, initial=rows["connectors"], prefix="connectors", form_kwargs=offered)
         self.context: Any = Context(given, initial=rows["context"], prefix="context")
 
     def is_valid(self) -> bool:
@@ -188,6 +204,8 @@ class DefinitionForms:
         settings: dict[str, Any] = {name: given[name] for name in NUMBERS if given[name] is not None}
         if stop := [_plain(line) for line in given["stop"].split("\n") if line]:
             settings["stop"] = stop
+        if given["stream"]:
+            settings["stream"] = True
         if given["output_schema"]:
             settings["output_schema"] = given["output_schema"]
         texts = [one["text"] for one in self._body["context"]]
@@ -200,6 +218,7 @@ class DefinitionForms:
                     "name": one["name"],
                     "description": kept_line_ends(one["description"], said),
                     "parameters": one["parameters"] or EMPTY_SCHEMA,
+                    "connector": one["connector"],
                 }
                 for one in self._said("tools")
             ],

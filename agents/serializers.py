@@ -181,6 +181,7 @@ class ConnectorRow(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     archived_at = serializers.DateTimeField(allow_null=True)
     revision = serializers.IntegerField()
+    reachable = serializers.BooleanField(help_text="Whether tools can be run over it: operators gave it an address.")
     reads = serializers.SerializerMethodField(help_text="Whether you may read what came through it.")
     readers = serializers.SerializerMethodField(help_text="Roles by id.")
 

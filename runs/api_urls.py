@@ -14,6 +14,11 @@ urlpatterns = [
         name="attempts",
     ),
     path(
+        "experiments/<uuid:experiment>/executions/<int:position>/tool_calls",
+        browsing.ToolCalls.as_view(),
+        name="tool_calls",
+    ),
+    path(
         "experiments/<uuid:experiment>/executions/<int:position>/retries",
         launching.Retries.as_view(),
         name="retries",

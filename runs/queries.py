@@ -25,6 +25,7 @@ from runs.models import (
     Execution,
     Experiment,
     Span,
+    SpanKind,
     State,
     Turn,
 )
@@ -276,28 +277,56 @@ def turns_of(execution: Execution) -> list[Turn]:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalled:
-    """A call of a tool as it is read; `removed` says why its content is gone."""
+    """A call of a tool as it is read. `removed` says why its content is gone; `withheld`, that it came through a
+    connector that the reader may not read. `result` is None where nobody ran it, or what it returned is gone."""
 
+    turn: int
+    attempt: UUID
+    """Of the reply in which the model asked for it."""
     name: str = ""
-    arguments: str = ""
+    arguments: Any = None
+    result: Any = None
+    error: str = ""
     removed: str = ""
+    withheld: bool = False
+
+    @property
+    def arguments_text(self) -> str:
+        return json.dumps(self.arguments, indent=2, ensure_ascii=False)
+
+    @property
+    def result_text(self) -> str:
+        return "" if self.result is None else json.dumps(self.result, indent=2, ensure_ascii=False)
 
 
-def tool_calls_of(execution: Execution, access: Access) -> list[ToolCalled]:
-    """What the model asked tools for, as far as the reader may see what came through their connectors."""
-    spans = list(
-        Span.objects.filter(attempt__execution=execution)
-        .select_related("spancontent", "connector", "attempt")
-        .order_by("attempt__number", "position")
+def tool_spans_of(execution: Execution) -> models.QuerySet[Span]:
+    """The spans in which the model asked for tools, in order."""
+    rows: models.QuerySet[Span] = Span.objects.filter(attempt__execution=execution, kind=SpanKind.TOOL_CALL)
+    return rows.select_related("spancontent", "connector", "attempt", "result__spancontent").order_by(
+        "attempt__number", "position"
     )
+
+
+def tool_calls(spans: Iterable[Span], access: Access) -> list[ToolCalled]:
+    """What the model asked tools for and what it was told, as far as the reader may see what came through their
+    connectors."""
+    spans = list(spans)
     readable = readable_connectors(access, {span.connector for span in spans if span.connector is not None})
-    shown = [span.spancontent for span in spans if span.connector_id is None or span.connector_id in readable]
-    return [
-        ToolCalled(removed=one.availability)
-        if one.body is None
-        else ToolCalled(one.body["name"], json.dumps(one.body["arguments"], indent=2, ensure_ascii=False))
-        for one in shown
-    ]
+    return [_called(span, span.connector_id is None or span.connector_id in readable) for span in spans]
+
+
+def _called(span: Span, readable: bool) -> ToolCalled:
+    turn, attempt, body = span.attempt.turn, span.attempt_id, span.spancontent.body
+    if not readable:
+        return ToolCalled(turn, attempt, withheld=True)
+    if body is None:
+        return ToolCalled(turn, attempt, removed=span.spancontent.availability)
+    result = span.result.spancontent if hasattr(span, "result") else None
+    said: dict[str, Any] = (result.body if result is not None else None) or {}
+    gone = result.availability if result is not None and result.body is None else ""
+    return ToolCalled(
+        turn, attempt, body["name"], body["arguments"], said.get("result"), said.get("error", ""), removed=gone
+    )
 
 
 def earlier_of(execution: Execution) -> list[Execution]:

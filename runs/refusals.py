@@ -15,6 +15,12 @@ OWN: Final = {
         409, "Give whoever started it the rights to run it back, or start a new experiment yourself."
     ),
     "retry_not_possible": Code(409, "Retry executions that failed or are indeterminate, once each."),
+    "retry_side_effect_uncertain": Code(
+        409, "Its tools may have changed something elsewhere, and would again. Look there, and start a new experiment."
+    ),
+    "connector_unreachable": Code(
+        409, "Ask an operator to give the connector an address, or choose another tool policy."
+    ),
     "draft_test_busy": Code(429, "Wait until some of your Agent Tests have ended."),
 }
 register(OWN)

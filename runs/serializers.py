@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from analysis.observations import CostCoverage, FailureKind, Generation, Spend
 from runs.models import Attempt, Cost, DraftTest, Experiment, ToolPolicy
-from runs.queries import ExecutionRow, Tally
+from runs.queries import ExecutionRow, Tally, ToolCalled
 from teams.api import StrictSerializer
 
 
@@ -101,6 +101,8 @@ class AttemptShape(serializers.Serializer[Any]):
     id = serializers.UUIDField(help_text="Sent to the provider as X-Request-Id.")
     number = serializers.IntegerField()
     turn = serializers.IntegerField()
+    to = serializers.ChoiceField(["model", "tool"], help_text="What was called.")
+    writes = serializers.BooleanField(help_text="Whether it went over a connector that writes.")
     state = serializers.CharField()
     failure_code = serializers.CharField(allow_null=True)
     duration_ms = serializers.FloatField(allow_null=True)
@@ -113,6 +115,17 @@ class AttemptShape(serializers.Serializer[Any]):
     provider_request_id = serializers.CharField(allow_null=True)
     admitted_at = serializers.DateTimeField(allow_null=True)
     settled_at = serializers.DateTimeField(allow_null=True)
+
+
+class ToolCallShape(serializers.Serializer[Any]):
+    attempt = serializers.UUIDField(help_text="Of the reply in which the model asked for it.")
+    turn = serializers.IntegerField()
+    name = serializers.CharField(allow_null=True)
+    arguments = serializers.JSONField(allow_null=True)
+    result = serializers.JSONField(allow_null=True, help_text="What the tool returned; null where it was not run.")
+    error = serializers.CharField(allow_null=True, help_text="The code that the model was told instead.")
+    removed = serializers.CharField(allow_null=True, help_text="Why the content is gone.")
+    withheld = serializers.BooleanField(help_text="It came through a connector that you may not read.")
 
 
 class DraftTestShape(serializers.Serializer[Any]):
@@ -217,6 +230,8 @@ def attempt_shape(attempt: Attempt) -> dict[str, Any]:
     return {
         "id": str(attempt.pk),
         "cost": _cost(attempt),
+        "to": "tool" if attempt.of_tool else "model",
+        "writes": attempt.writes,
         **{name: getattr(attempt, name) for name in ("number", "turn", "state", "duration_ms")},
         **{name: getattr(attempt, name) for name in ("input_tokens", "cached_input_tokens", "output_tokens")},
         **{
@@ -224,6 +239,19 @@ def attempt_shape(attempt: Attempt) -> dict[str, Any]:
             for name in ("failure_code", "finish_reason", "provider_revision", "provider_request_id")
         },
         **{name: getattr(attempt, name) for name in ("admitted_at", "settled_at")},
+    }
+
+
+def tool_call_shape(call: ToolCalled) -> dict[str, Any]:
+    return {
+        "attempt": str(call.attempt),
+        "turn": call.turn,
+        "name": call.name or None,
+        "arguments": call.arguments,
+        "result": call.result,
+        "error": call.error or None,
+        "removed": call.removed or None,
+        "withheld": call.withheld,
     }
 
 

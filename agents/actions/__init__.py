@@ -19,9 +19,12 @@ from agents.actions.configurations import (
     save_configuration,
 )
 from agents.actions.connectors import (
+    Reach,
     archive_connector,
+    checked_reach,
     create_connector,
     edit_connector,
+    reach_connector,
     restore_connector,
 )
 from agents.actions.drafts import draft_from_snapshot, save_draft
@@ -33,6 +36,7 @@ from agents.actions.subjects import fingerprint, imported_subject
 
 __all__ = [
     "HarnessFields",
+    "Reach",
     "RouteFields",
     "activate_harness",
     "activate_route",
@@ -47,6 +51,7 @@ __all__ = [
     "bind_release",
     "checked_harness",
     "checked_part",
+    "checked_reach",
     "checked_route",
     "create_agent",
     "create_asset",
@@ -66,6 +71,7 @@ __all__ = [
     "make_variant",
     "move_release",
     "publish_draft",
+    "reach_connector",
     "rename_agent",
     "rename_asset",
     "restore_agent",

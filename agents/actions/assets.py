@@ -43,7 +43,7 @@ PARTS: Final = {
 def checked_part(kind: str, given: Any, *, access: Access | None) -> Any:
     """The part as it is kept, or a refusal that names the place inside it."""
     part = PARTS[AssetKind(kind)]
-    body = definitions.checked({part: given})
+    body = definitions.checked({part: given}, whole=False)
     if body[part] == definitions.EMPTY[part] or (part == "instructions" and not body[part].strip()):
         raise Refusal("invalid_field", "An asset says something.", place=part)
     if access is not None:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.db import IntegrityError, models, transaction
 
 from agents.actions.agents import EDIT
+from agents.actions.routes import checked_currency, checked_price, checked_secret
 from agents.models import Connector, ConnectorReader
+from agents.outbound import checked_url
 from teams import audit
 from teams.access import Access
 from teams.given import name as given_name
 from teams.keeping import rename, seen, set_archived
-from teams.models import Role
+from teams.models import Role, User
 from teams.permissions import Right
 from teams.refusals import Refusal
 
@@ -87,6 +92,61 @@ def archive_connector(*, access: Access, connector: Connector) -> Connector:
 @transaction.atomic
 def restore_connector(*, access: Access, connector: Connector) -> Connector:
     return _archived(access, connector, archived=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How tools of a connector are called, as operators say it. No fee is unknown, zero is free."""
+
+    address: str = ""
+    secret_ref: str = ""
+    fee_micros: int | None = None
+    fee_currency: str = ""
+
+
+def checked_reach(given: Reach) -> Reach:
+    """The fields tidied, or a refusal with the place of the fault."""
+    address = given.address.strip()
+    if address:
+        address = checked_url(address, place="address", loopback=settings.EMBEDDED)
+    secret = checked_secret(given.secret_ref)
+    if secret and not address:
+        raise Refusal("invalid_field", "A secret goes to an address; there is none.", place="secret_ref")
+    checked_price(given.fee_micros, "fee_micros")
+    if given.fee_micros is None:
+        return Reach(address, secret)
+    checked_currency(given.fee_currency, "fee_currency")
+    return Reach(address, secret, given.fee_micros, given.fee_currency)
+
+
+@transaction.atomic
+def reach_connector(*, connector: Connector, reach: Reach, by: User | None) -> Connector:
+    """Tools are called there from now on, also those of experiments that run.
+
+    A secret was given for one host: with another host it is dropped, until it is named again.
+    """
+    said = checked_reach(reach)
+    kept = Connector.objects.select_for_update(no_key=True).get(pk=connector.pk)
+    moved = _host(said.address) != _host(kept.address)
+    secret = "" if moved and kept.address and said.secret_ref == kept.secret_ref else said.secret_ref
+    kept.address, kept.secret_ref = said.address, secret
+    kept.fee_micros, kept.fee_currency = said.fee_micros, said.fee_currency
+    kept.save(update_fields=["address", "secret_ref", "fee_micros", "fee_currency"])
+    audit.record(
+        "connector.reach_set",
+        team=kept.team,
+        by=by,
+        object_type="connector",
+        object_id=kept.pk,
+        reachable=bool(kept.address),
+        moved=moved,
+    )
+    return kept
+
+
+def _host(address: str) -> tuple[str, int | None]:
+    parts = urlsplit(address)
+    return (parts.hostname or "").rstrip("."), parts.port
 
 
 def _archived(access: Access, connector: Connector, *, archived: bool) -> Connector:

@@ -58,21 +58,12 @@ def checked_route(fields: RouteFields) -> RouteFields:
         raise Refusal("invalid_field", "An OpenAI-compatible server has an address.", place="base_url")
     if kind == ProviderKind.FIXTURE and (base_url or fields.secret_ref):
         raise Refusal("invalid_field", "The fixture runs here: no address, no secret.", place="base_url")
-    secret = fields.secret_ref.strip()
-    if secret and (not SECRET.fullmatch(secret) or ".." in secret):
-        raise Refusal(
-            "invalid_field",
-            "Say where the secret stands, env:EVENHAND_KEY_NAME or file:/run/secrets/name; never the secret itself.",
-            place="secret_ref",
-        )
+    secret = checked_secret(fields.secret_ref)
     if fields.auth_mode == AuthMode.API_KEY and not secret and kind != ProviderKind.FIXTURE:
         raise Refusal("invalid_field", "Calls that are paid by an API key need one.", place="secret_ref")
-    if not re.fullmatch("[A-Z]{3}", fields.currency):
-        raise Refusal("invalid_field", "A currency has three letters, such as USD.", place="currency")
+    checked_currency(fields.currency, "currency")
     for name in MONEY:
-        value = getattr(fields, name)
-        if value is not None and not 0 <= value <= MOST_MICROS:
-            raise Refusal("invalid_field", "A price is zero or more; leave it empty where unknown.", place=name)
+        checked_price(getattr(fields, name), name)
     _capabilities(fields.capabilities)
     return RouteFields(
         provider=fields.provider,
@@ -85,6 +76,28 @@ def checked_route(fields: RouteFields) -> RouteFields:
         currency=fields.currency,
         **{name: getattr(fields, name) for name in MONEY},
     )
+
+
+def checked_secret(text: str) -> str:
+    """A reference to a secret, tidied, or nothing."""
+    secret = text.strip()
+    if secret and (not SECRET.fullmatch(secret) or ".." in secret):
+        raise Refusal(
+            "invalid_field",
+            "Say where the secret stands, env:EVENHAND_KEY_NAME or file:/run/secrets/name; never the secret itself.",
+            place="secret_ref",
+        )
+    return secret
+
+
+def checked_currency(text: str, place: str) -> None:
+    if not re.fullmatch("[A-Z]{3}", text):
+        raise Refusal("invalid_field", "A currency has three letters, such as USD.", place=place)
+
+
+def checked_price(value: int | None, place: str) -> None:
+    if value is not None and not 0 <= value <= MOST_MICROS:
+        raise Refusal("invalid_field", "A price is zero or more; leave it empty where unknown.", place=place)
 
 
 def _capabilities(given: Mapping[str, Any]) -> None:

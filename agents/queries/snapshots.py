@@ -187,7 +187,7 @@ def _fields(part: str, value: Any, names: Mapping[str, str]) -> dict[str, str]:
     if part == "instructions":
         return {"Instructions": value or ""}
     if part == "tools":
-        return {one["name"]: f"{one['description']}\n{_json(one['parameters'])}" for one in value or []}
+        return {one["name"]: _tool(one, names) for one in value or []}
     if part == "context":
         return {one["name"]: one["text"] for one in value or []}
     if part == "connectors":
@@ -200,3 +200,9 @@ def _fields(part: str, value: Any, names: Mapping[str, str]) -> dict[str, str]:
 
 def _json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False, sort_keys=True)
+
+
+def _tool(one: Mapping[str, Any], names: Mapping[str, str]) -> str:
+    over = one.get("connector", "")
+    lines = [one["description"], _json(one["parameters"]), *([f"Over {names.get(over, over)}"] if over else [])]
+    return "\n".join(lines)

@@ -64,7 +64,12 @@ def snapshot(request: TeamRequest, snapshot: UUID) -> HttpResponse:
                 for one in kept.body["connectors"]
             ]
             context["tools"] = [
-                (one, json.dumps(one["parameters"], indent=2, ensure_ascii=False)) for one in kept.body["tools"]
+                (
+                    one,
+                    json.dumps(one["parameters"], indent=2, ensure_ascii=False),
+                    names.get(one.get("connector", ""), one.get("connector", "")),
+                )
+                for one in kept.body["tools"]
             ]
             context["settings"] = [
                 (name.replace("_", " ").capitalize(), _plain(value)) for name, value in kept.body["settings"].items()

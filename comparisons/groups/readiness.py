@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.db import connection
@@ -23,6 +23,7 @@ from datasets.queries import CaseKey
 from grading.actions import GradingPlan, Planned, checked_plan
 from grading.models import GraderVersion
 from runs import actions as runs
+from runs import tools
 from teams.access import Access
 from teams.permissions import Right
 from teams.refusals import Refusal
@@ -123,6 +124,7 @@ def check(access: Access, intent: Intent) -> Readiness:
     plan = _case_plan(access, intent)
     cases: list[CaseKey] = _try(blocked, lambda: runs.planned(access, plan)) or []
     arms = tuple(_arm(access, blocked, at, one, base) for at, one in enumerate(intent.arms))
+    arms = tuple(_with_tools(access, blocked, at, arm, base, intent) for at, arm in enumerate(arms))
     primary = _grader_version(access, intent.primary)
     grading = _grading(access, blocked, intent)
     per_arm = len(cases) * intent.repetitions
@@ -237,6 +239,17 @@ def _variant(access: Access, blocked: list[Blocked], place: str, letter: str, ke
 def _definition(snapshot: Snapshot) -> dict[str, Any] | None:
     content = SnapshotDefinition.objects.filter(snapshot=snapshot).first()
     return None if content is None else content.body
+
+
+def _with_tools(
+    access: Access, blocked: list[Blocked], at: int, arm: ArmReady, base: Snapshot, intent: Intent
+) -> ArmReady:
+    """Under a policy that runs tools, how many of the arm's are run; one over a connector nobody reaches blocks."""
+    body = _definition(arm.snapshot or base)
+    if body is None or not (summary := tools.summary(body, intent.tool_policy)):
+        return arm
+    _try(blocked, lambda: runs.tools_ready(access, body, intent.tool_policy), f"arms[{at}]")
+    return replace(arm, facts=(*arm.facts, ("Tools run", summary)))
 
 
 def _facts(route: ModelRouteRevision, hashes: dict[str, str]) -> tuple[tuple[str, str], ...]:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from analysis.observations import CostCoverage, Outcome
+from analysis.observations import Outcome
 from grading import judges, validators
 from grading.engine import claiming
 from grading.engine.evidence import evidence_of, scale_of
@@ -25,11 +25,10 @@ from grading.models import (
 from grading.queries import validator_hosts
 from runs.engine import ledger
 from runs.engine.claims import Claim, Lost, give_back, renewed, settle
-from runs.engine.ledger import Account, by_route
+from runs.engine.ledger import Account, by_fee, by_route
 from runs.engine.subjects import target_of
 from runs.executors import executor_for
-from runs.executors.contract import Ask, CallFailed, Message, Post, Reply, Usage
-from runs.executors.prices import UNKNOWN, Fact
+from runs.executors.contract import Ask, CallFailed, Message, Post, Reply
 from runs.models import Experiment
 from teams.bulk import database_now
 
@@ -127,7 +126,9 @@ class Task:
             if validators.host_of(request.url) not in validator_hosts():
                 raise CallFailed("address_forbidden")
 
-        account = Account(self.claim, executor_for("post"), check, by_fee(self.version))
+        account = Account(
+            self.claim, executor_for("post"), check, by_fee(self.version.fee_micros, self.version.fee_currency)
+        )
         post = Post(request.url, request.body)
         self._close(account, post, lambda reply: validators.read(config, scale, reply.text or ""))
 
@@ -183,15 +184,3 @@ def words_of(judged: Judged) -> dict[str, str | None]:
     """A judgment's reason, on the side where it belongs: why it judged so, or what went wrong."""
     wrong = judged.outcome is Outcome.GRADER_ERROR
     return {"text": None if wrong else judged.reason, "error": judged.reason if wrong else None}
-
-
-def by_fee(version: GraderVersion) -> Callable[[Usage, bool], Fact]:
-    """What a call of a validator costs: its configured fee, where it answered. Zero is free in any case."""
-    fee, currency = version.fee_micros, version.fee_currency
-
-    def price(usage: Usage, failed: bool) -> Fact:
-        if fee is None or (failed and fee):
-            return UNKNOWN
-        return Fact(fee, CostCoverage.COMPLETE, "fee", currency)
-
-    return price

@@ -13,6 +13,7 @@ from runs.actions.launching import (
     open_experiment,
     plan_of,
     planned,
+    tools_ready,
 )
 from runs.actions.retrying import retry
 from runs.actions.steering import cancel, pause, resume
@@ -36,4 +37,5 @@ __all__ = [
     "resume",
     "retry",
     "test_draft",
+    "tools_ready",
 ]

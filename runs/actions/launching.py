@@ -9,10 +9,12 @@ from typing import Any, Final
 from django.db import transaction
 
 from agents.actions import snapshot_draft
-from agents.models import Agent, Snapshot
+from agents.definitions import EMPTY
+from agents.models import Agent, Snapshot, SnapshotDefinition
 from analysis.observations import CostCoverage, FailureKind, Generation
 from datasets.models import SliceVersion, Version
 from datasets.queries import CaseKey, cases_of
+from runs import tools
 from runs.actions.experiments import manifest_sha256, next_number
 from runs.engine import wakes
 from runs.models import Batch, BatchMode, Execution, Experiment, Origin, State, ToolPolicy
@@ -98,6 +100,13 @@ def planned(access: Access, plan: Plan) -> list[CaseKey]:
     return cases
 
 
+def tools_ready(access: Access, definition: Mapping[str, Any], policy: str) -> None:
+    """Refuse a policy under which tools would be run over a connector that cannot be reached."""
+    if names := tools.unreachable(access.team.pk, definition, policy):
+        told = f"Tools would be run over {', '.join(names)}, which has no address or is archived."
+        raise Refusal("connector_unreachable", told, place="tool_policy")
+
+
 def open_batch(access: Access, mode: BatchMode = BatchMode.ROTATE) -> Batch:
     return Batch.objects.create(team=access.team, starter=access.user, mode=mode)
 
@@ -111,6 +120,10 @@ def open_experiment(
     route = snapshot.route_revision.route
     if route.active_id is None or route.archived_at is not None:
         raise Refusal("route_inactive", f"The model route {route.name} is not active.", place="snapshot")
+    content = SnapshotDefinition.objects.filter(snapshot=snapshot).first()
+    body = content.body if content is not None and content.body is not None else EMPTY
+    tools_ready(access, body, plan.tool_policy)
+    summary = tools.summary(body, plan.tool_policy)
     pairs = [(case, repetition) for repetition in range(1, plan.repetitions + 1) for case in cases]
     experiment = Experiment.objects.create(
         team=access.team,
@@ -128,7 +141,7 @@ def open_experiment(
         planned=len(pairs),
         manifest_sha256=manifest_sha256((case.source, case.content, repetition) for case, repetition in pairs),
         starter=access.user,
-        facts=[["Tools", ToolPolicy(plan.tool_policy).label]],
+        facts=[["Tools", ToolPolicy(plan.tool_policy).label], *([["Tools run", summary]] if summary else [])],
         provenance={"snapshot": str(snapshot.pk), "definition_sha256": snapshot.definition_sha256},
     )
     nothing = (Generation.PLANNED.value, FailureKind.NONE.value, 0, CostCoverage.NONE.value, "", "", "", False)

@@ -6,7 +6,7 @@ from django.db import connection, transaction
 
 from analysis.observations import Generation
 from runs.engine import wakes
-from runs.models import ArmColumns, Batch, Execution, Experiment, State
+from runs.models import ArmColumns, Attempt, Batch, Execution, Experiment, State
 from teams import audit
 from teams.access import Access
 from teams.permissions import LAUNCH_RIGHTS
@@ -34,6 +34,9 @@ def retry(*, access: Access, execution: Execution) -> Execution:
     old = Execution.objects.select_for_update(no_key=True).get(pk=execution.pk)
     if old.superseded or old.state not in AGAIN:
         raise Refusal("retry_not_possible", "It did not fail, or a retry has taken its place already.")
+    if may_have_written(old):
+        message = "A tool was called over a connector that writes; whether it changed something is not known here."
+        raise Refusal("retry_side_effect_uncertain", message)
     if experiment.state == State.COMPLETED:
         _open_again(experiment)
     old.superseded = True
@@ -49,6 +52,11 @@ def retry(*, access: Access, execution: Execution) -> Execution:
     audit.by("execution.retried", access, experiment, number=experiment.number, position=old.position)
     wakes.wake()
     return made
+
+
+def may_have_written(execution: Execution) -> bool:
+    """Whether a call over a connector that writes was admitted, whatever became of it."""
+    return Attempt.objects.filter(execution=execution, writes=True).exists()
 
 
 def _open_again(experiment: Experiment) -> None:

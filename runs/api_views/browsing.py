@@ -64,3 +64,22 @@ class Attempts(endpoints.TeamView):
         found = access.find(queries.experiments_of(access.team), pk=experiment)
         chosen = access.find(queries.executions_of(found), team="experiment__team", position=position)
         return page_of(request, queries.attempts_of(chosen), serializers.attempt_shape)
+
+
+class ToolCalls(endpoints.TeamView):
+    """What the model asked tools for and what it was told, in order, as far as you may read their connectors."""
+
+    needed = {"GET": (Right.EVALUATION_READ, Right.EVALUATION_CONTENT_READ)}
+
+    @extend_schema(
+        operation_id="tool_calls",
+        parameters=endpoints.PAGING,
+        responses=endpoints.listed(serializers.ToolCallShape),
+    )
+    def get(self, request: Request, experiment: UUID, position: int) -> Response:
+        known_parameters(request, "page", "page_size")
+        access = self.access
+        found = access.find(queries.experiments_of(access.team), pk=experiment)
+        chosen = access.find(queries.executions_of(found), team="experiment__team", position=position)
+        shown = lists.Batched(queries.tool_spans_of(chosen), lambda page: queries.tool_calls(page, access))
+        return page_of(request, shown, serializers.tool_call_shape)

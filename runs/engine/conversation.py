@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,14 +47,6 @@ def exchanges(body: Mapping[str, Any]) -> list[Exchange]:
 def _role(role: str) -> str:
     """What a tool returned was read by the model as something said to it."""
     return "user" if role == "tool" else role
-
-
-def messages(before: Sequence[tuple[Exchange, str]], now: Exchange) -> list[Message]:
-    """The whole conversation up to what is asked now, with the answers that were given."""
-    found: list[Message] = []
-    for exchange, answer in before:
-        found += [*exchange.said, Message("assistant", answer)]
-    return [*found, *now.said]
 
 
 def instructions_of(definition: Mapping[str, Any]) -> str:

@@ -73,7 +73,8 @@ def sweep(*works: Work) -> int:
     """Judge claims whose lease ran out. Returns how many there were.
 
     Where a call had left, nobody knows what became of it: the item is indeterminate, keeps what it has, and is never
-    done again by itself. Where none had, nothing happened, and the item waits again; its completed turns stay.
+    done again by itself. Where none had, nothing happened, and the item waits again; its completed turns stay. One
+    that was among the tools of a turn ends there: doing the turn again would call them again.
     """
     return sum(_judge(claim) for work in works or (EXECUTIONS, DRAFT_TESTS) for claim in _expired(work))
 
@@ -100,6 +101,8 @@ def _judge(claim: Claim) -> bool:
             return False
         if ledger.has_open_call(claim):
             _indeterminate(claim)
+        elif ledger.torn(claim):
+            _end(claim, **dict(claim.work.interrupted), error_code="interrupted_among_tools")
         else:
             _again(claim)
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
@@ -14,9 +14,9 @@ from django.db.models import Max
 from agents.models import ModelRouteRevision
 from analysis.observations import CostCoverage
 from analysis.spend import CostGroup, fold
-from runs.engine.claims import MEASURED, TOTALS, Claim, Lost, lock_claim
+from runs.engine.claims import EXECUTIONS, MEASURED, TOTALS, Claim, Lost, lock_claim
 from runs.executors.contract import Ask, CallFailed, Executor, Post, Reply, Usage
-from runs.executors.prices import Fact, Prices, cost_of
+from runs.executors.prices import UNKNOWN, Fact, Prices, cost_of
 from runs.models import AttemptState, Call
 from teams.bulk import database_now
 from teams.records import new_id
@@ -41,6 +41,9 @@ class Account:
     route: ModelRouteRevision | None = None
     again_on: frozenset[str] = frozenset()
     """Codes after which another attempt follows beside those that the provider asks for."""
+    tries: int = MOST_TRIES
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    """What the rows of these calls say beside what all of them do."""
     pause: Callable[[float], None] = field(default=time.sleep)
     durations: dict[UUID, float] = field(default_factory=dict)
 
@@ -50,11 +53,11 @@ class Account:
         A call that the provider refused is tried again, as an attempt of its own, after a while; one of which nobody
         knows what became of is not. Raises the last `CallFailed`, whose attempt is settled by then.
         """
-        for attempt in range(1, MOST_TRIES + 1):
+        for attempt in range(1, self.tries + 1):
             try:
                 return self._once(ask, turn, attempt)
             except CallFailed as failure:
-                if not (failure.again or failure.code in self.again_on) or attempt == MOST_TRIES:
+                if not (failure.again or failure.code in self.again_on) or attempt == self.tries:
                     raise
                 if failure.again:
                     self.pause(min(failure.retry_after or 0.5 * 2**attempt, LONGEST_PAUSE))
@@ -98,6 +101,7 @@ class Account:
                 state=AttemptState.ADMITTED,
                 admitted_at=database_now(),
                 price_revision=self.route,
+                **self.columns,
                 **mine,
             )
 
@@ -179,6 +183,17 @@ def by_route(route: ModelRouteRevision) -> Callable[[Usage, bool], Fact]:
     return lambda usage, failed: cost_of(usage, prices)
 
 
+def by_fee(fee_micros: int | None, currency: str) -> Callable[[Usage, bool], Fact]:
+    """What a call costs that has a configured fee, where it was answered. Zero is free in any case."""
+
+    def price(usage: Usage, failed: bool) -> Fact:
+        if fee_micros is None or (failed and fee_micros):
+            return UNKNOWN
+        return Fact(fee_micros, CostCoverage.COMPLETE, "fee", currency)
+
+    return price
+
+
 def prices_of(route: ModelRouteRevision) -> Prices:
     return Prices(
         route.currency, route.input_micros, route.cached_input_micros, route.output_micros, route.call_fee_micros
@@ -195,7 +210,7 @@ def columns_of(fact: Fact) -> dict[str, Any]:
 
 
 def totals(calls: Sequence[Call], kept: Sequence[str] = MEASURED) -> dict[str, Any]:
-    """What a row's calls add up to: cost with its coverage, tokens where every call told them, time outside."""
+    """What a row's calls add up to: cost with its coverage, tokens where every call of a model told them, time."""
     spend = fold(
         CostGroup(one.currency, one.cost_basis, CostCoverage(one.cost_coverage), 1, one.cost_micros) for one in calls
     )
@@ -203,7 +218,12 @@ def totals(calls: Sequence[Call], kept: Sequence[str] = MEASURED) -> dict[str, A
     bases = {one.cost_basis for one in calls if one.cost_coverage}
     basis = bases.pop() if len(bases) == 1 else "several"
     fact = Fact(spend.known_micros, spend.coverage, basis, spend.currency) if known else Fact()
-    measured = {name: _sum([getattr(one, name) for one in calls]) for name in kept if name not in TOTALS}
+    asked = [one for one in calls if not one.of_tool]
+    measured = {
+        name: _sum([getattr(one, name) for one in (calls if name == "duration_ms" else asked)])
+        for name in kept
+        if name not in TOTALS
+    }
     return columns_of(fact) | measured
 
 
@@ -223,6 +243,24 @@ def has_open_call(claim: Claim) -> bool:
         cursor.execute(
             f"SELECT EXISTS (SELECT 1 FROM {claim.work.calls._meta.db_table} "
             f"WHERE {claim.work.owner}_id = %s AND state = 'admitted')",
+            [claim.id],
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
+
+
+def torn(claim: Claim) -> bool:
+    """Whether an execution stands in the middle of a turn: a reply that asked for tools is settled or one of them was
+    called, and no answer was kept. Doing that turn again would call them twice."""
+    if claim.work is not EXECUTIONS:
+        return False
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT EXISTS (SELECT 1 FROM runs_attempt a WHERE a.execution_id = %s
+                AND (a.state = 'settled' OR a.called_id IS NOT NULL)
+                AND NOT EXISTS (SELECT 1 FROM runs_turn t WHERE t.execution_id = a.execution_id AND t.index = a.turn))
+            """,
             [claim.id],
         )
         row = cursor.fetchone()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,14 +14,16 @@ from analysis.observations import FailureKind, Generation
 from datasets.models import ItemContent
 from runs.engine import deployments, ledger, standing
 from runs.engine.claims import Claim, Lost, give_back, renewed, settle
-from runs.engine.conversation import Exchange, exchanges, messages
+from runs.engine.conversation import Exchange, exchanges
 from runs.engine.ledger import Account, by_route
-from runs.engine.standing import RightsLost
+from runs.engine.standing import RightsLost, Unready
 from runs.engine.subjects import Asker
+from runs.engine.tools import MOST_AT_ONCE, Tools, asked, kept_rounds
 from runs.engine.turns import Next
 from runs.executors import executor_for
-from runs.executors.contract import CallFailed, Reply
-from runs.models import Answer, Execution, Experiment, Span, SpanContent, State, Turn
+from runs.executors.contract import CallFailed, Message, Reply
+from runs.models import Answer, Execution, Experiment, Span, SpanContent, SpanKind, State, Turn
+from runs.tools import unreachable
 from teams.bulk import database_now
 from teams.permissions import LAUNCH_RIGHTS
 
@@ -29,14 +32,6 @@ log = logging.getLogger(__name__)
 
 class Stopped(Exception):
     """The experiment was cancelled or paused while the item was under way."""
-
-
-class Unready(Exception):
-    """The arm cannot go on until somebody puts something right; the code says what."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Unaskable(Exception):
@@ -80,7 +75,6 @@ class Item:
         if done and (len(done) == len(script) or done[-1].answered is None):
             self._complete_from(done[-1])  # everything came back, and only the end was never written
             return
-        before = [(exchange, turn.answered or "") for exchange, turn in zip(script, done, strict=False)]
         account = Account(
             self.claim,
             executor_for(asker.route.provider.kind),
@@ -88,14 +82,39 @@ class Item:
             by_route(asker.route),
             asker.route,
         )
+        tools = Tools(self.claim, self.experiment.team_id, asker, self._may_go_on)
+        said = self._so_far(script, done)
         for index in range(len(done), len(script)):
             now = script[index]
-            ask = asker.ask(messages(before, now), self.execution.repetition)
-            reference, reply = account.reply(ask, index)
+            said += now.said
+            reference, reply = self._answered(account, asker, tools, said, index)
             self._settled(account, reference, reply, now, index, last=index + 1 == len(script) or _ends(reply))
             if _ends(reply):
                 return
-            before.append((now, reply.text or ""))
+            said.append(Message("assistant", reply.text or ""))
+
+    def _so_far(self, script: Sequence[Exchange], done: Sequence[Turn]) -> list[Message]:
+        """The conversation of the turns that were answered, with what tools returned on the way."""
+        found: list[Message] = []
+        for exchange, turn in zip(script, done, strict=False):
+            found += [*exchange.said, *kept_rounds(self.execution.pk, turn.index)]
+            found.append(Message("assistant", turn.answered or ""))
+        return found
+
+    def _answered(
+        self, account: Account, asker: Asker, tools: Tools, said: list[Message], index: int
+    ) -> tuple[UUID, Reply]:
+        """The model's answer, unsettled. The tools that it asks for on the way are run, and `said` grows by them."""
+        for spent in range(asker.most_rounds + 1):
+            reference, reply = account.reply(asker.ask(said, self.execution.repetition), index)
+            if not (reply.tool_calls and asker.runs_tools):
+                return reference, reply
+            spans = tools.settle(account, reference, reply)
+            if spent == asker.most_rounds or len(spans) > MOST_AT_ONCE:
+                break
+            said.append(asked(reply))
+            said += [tools.run(call, span, index) for call, span in zip(reply.tool_calls, spans, strict=True)]
+        raise CallFailed("tool_limit_reached")
 
     def _may_go_on(self) -> None:
         """Asked before the input is read, before each call, and so before each turn."""
@@ -114,6 +133,8 @@ class Item:
         assert route is not None
         if ModelRoute.objects.filter(pk=route.route_id).exclude(active=None).filter(archived_at=None).first() is None:
             raise Unready("route_inactive")
+        if unreachable(self.experiment.team_id, content.body, self.experiment.tool_policy):
+            raise Unready("connector_unreachable")
         deployments.provision(self.experiment)
         return Asker(content.body, route, self.experiment.tool_policy)
 
@@ -141,7 +162,7 @@ class Item:
             execution=self.execution, index=index, asked=now.asked, answered=reply.text, structured=_structured(reply)
         )
         for position, call in enumerate(reply.tool_calls):
-            span = Span.objects.create(attempt_id=reference, position=position, kind="tool_call")
+            span = Span.objects.create(attempt_id=reference, position=position, kind=SpanKind.TOOL_CALL)
             SpanContent.objects.create(span=span, body={"name": call.name, "arguments": call.arguments})
 
     def _complete(self, reply: Reply) -> None:
@@ -174,6 +195,8 @@ class Item:
             self.end(Generation.CANCELLED, code="cancelled")
         elif isinstance(reason, RightsLost) and ledger.calls_of(self.claim):
             self.end(Generation.FAILED, FailureKind.RIGHTS_LOST, reason.code)
+        elif ledger.torn(self.claim):
+            self.end(Generation.FAILED, FailureKind.INFRASTRUCTURE_FAILURE, reason.code)
         else:
             try:
                 give_back(self.claim)

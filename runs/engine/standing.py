@@ -20,6 +20,14 @@ class RightsLost(Exception):
     code = "starter_unauthorized"
 
 
+class Unready(Exception):
+    """The arm cannot go on until somebody puts something right; the code says what."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 def starter_access(user: UUID, team: UUID, *needed: Right) -> Access:
     """The rights of whoever started the work, asked anew."""
     try:

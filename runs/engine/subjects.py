@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.definitions import USUAL_TOOL_ROUNDS
 from agents.models import ModelRouteRevision
 from runs.engine.conversation import instructions_of
 from runs.executors.contract import Ask, Message, Target
-from runs.models import ToolPolicy
+from runs.tools import MODES, offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +21,26 @@ class Asker:
     route: ModelRouteRevision
     tool_policy: str
 
+    @property
+    def runs_tools(self) -> bool:
+        return self.tool_policy in MODES
+
+    @property
+    def tools(self) -> Sequence[Mapping[str, Any]]:
+        return offered(self.definition, self.tool_policy)
+
+    @property
+    def most_rounds(self) -> int:
+        """How often tools may be run for one turn."""
+        return int(self.definition["settings"].get("max_tool_rounds", USUAL_TOOL_ROUNDS))
+
     def ask(self, messages: Sequence[Message], repetition: int = 1) -> Ask:
         said = self.definition
         return Ask(
             target=target_of(self.route),
             instructions=instructions_of(said),
             messages=messages,
-            tools=said["tools"] if self.tool_policy == ToolPolicy.RECORD else (),
+            tools=self.tools,
             settings=said["settings"],
             schema=said["settings"].get("output_schema"),
             repetition=repetition,

@@ -30,7 +30,8 @@ FULL: Final = f"""
             JOIN runs_execution x ON x.id = a.execution_id
             JOIN runs_experiment e ON e.id = x.experiment_id
             JOIN agents_modelrouterevision v ON v.id = e.route_revision_id
-            WHERE a.admitted_at > clock_timestamp() - interval '60 seconds' AND v.route_id = r.id)
+            WHERE a.admitted_at > clock_timestamp() - interval '60 seconds' AND a.called_id IS NULL
+              AND v.route_id = r.id)
 """
 """Model routes that take no more just now."""
 

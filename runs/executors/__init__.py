@@ -13,6 +13,7 @@ MODULES: Final = {
     "anthropic": "runs.executors.providers",
     "google": "runs.executors.providers",
     "post": "runs.executors.posting",
+    "tool": "runs.executors.tools",
 }
 """By the kind of a provider. Loaded when first needed: libraries of providers are large, and the web needs none."""
 

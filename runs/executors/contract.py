@@ -10,11 +10,27 @@ from analysis.observations import FailureKind
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool that a model asks for. `id` is the model's own, by which it knows the result again."""
+
+    name: str
+    arguments: Any
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """Something said in a conversation. `role` is system, user, assistant or tool."""
+    """Something said in a conversation. `role` is system, user, assistant or tool.
+
+    A reply of the assistant may ask for tools (`calls`); what a tool returned names the call that it answers.
+    """
 
     role: str
     text: str
+    calls: Sequence[ToolCall] = ()
+    answers: ToolCall | None = None
+    original: Any = None
+    """The same reply in the form of the executor that brought it, with what only its provider understands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +71,10 @@ USUAL_SECONDS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One JSON object for a program that answers with one. `reference` is our id of the attempt."""
+    """One JSON object for a program that answers with one. `reference` is our id of the attempt.
+
+    With `named` the program is told it as the object's field of this name; with a secret it is called as a bearer.
+    """
 
     url: str
     body: Mapping[str, Any]
@@ -66,6 +85,8 @@ class Post:
     """How long the whole call may take."""
     told: bool = False
     """Somebody is told something: any success is an answer, and what it says is not read."""
+    secret_ref: str = ""
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +104,6 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolCall:
-    name: str
-    arguments: Any
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
     """What a model answered. `structured` is set where a schema was asked for."""
 
@@ -100,6 +115,8 @@ class Reply:
     provider_revision: str = ""
     """The exact model and the fingerprint that the provider names."""
     provider_request_id: str = ""
+    original: Any = None
+    """For the message that holds this reply, should the conversation go on."""
 
 
 class CallFailed(Exception):
@@ -141,6 +158,8 @@ FAILURES: Final[dict[str, Failure]] = {
     "provider_answer_too_large": Failure(FailureKind.LIMIT_EXCEEDED, False, "The answer exceeds 8 MB."),
     "provider_timed_out": Failure(FailureKind.TIMED_OUT, False, "No answer within the time of the settings."),
     "provider_filtered": Failure(FailureKind.PROVIDER_ERROR, False, "The provider's filter held the answer back."),
+    "tool_limit_reached": Failure(FailureKind.LIMIT_EXCEEDED, False, "It asked for more tools than it may."),
+    "tool_answer_too_large": Failure(FailureKind.LIMIT_EXCEEDED, False, "The tool's answer exceeds 256 KB."),
     "output_limit_reached": Failure(FailureKind.LIMIT_EXCEEDED, False, "The answer ended at the most output tokens."),
     "output_invalid": Failure(FailureKind.INVALID_OUTPUT, False, "The answer does not have the shape asked for."),
     "address_forbidden": Failure(FailureKind.INFRASTRUCTURE_FAILURE, False, "The address leads inside a network."),

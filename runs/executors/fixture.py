@@ -3,7 +3,7 @@
 `fixture:support` and `fixture:support-small` know the demo's questions in English and Arabic; the small one
 misses more. A share of their calls fails as planned, once or for good. `fixture:judge` judges their answers.
 `fixture:echo` repeats what it was told, at once; `fixture:fail/CODE` fails with that code; `fixture:tool` calls the
-first tool it is given.
+first tool it is given, and then says what that returned.
 """
 
 from __future__ import annotations
@@ -151,7 +151,9 @@ def _echo(ask: Ask) -> Reply:
 def _tool(ask: Ask) -> Reply:
     if not ask.tools:
         return _reply(ask, "No tool was given.")
-    call = ToolCall(ask.tools[0]["name"], {"asked": ask.messages[-1].text[:100]})
+    if ask.messages[-1].role == "tool":
+        return _reply(ask, f"The tool says: {ask.messages[-1].text}")
+    call = ToolCall(ask.tools[0]["name"], {"asked": ask.messages[-1].text[:100]}, f"call-{len(ask.messages)}")
     return Reply(None, tool_calls=(call,), usage=Usage(10, 0, 5), finish_reason="tool_call", provider_revision=REVISION)
 
 

@@ -1,4 +1,4 @@
-"""A POST of one JSON object to a program: tool validators answer with one, receivers of webhooks with any success."""
+"""A POST of one JSON object to a program: validators and tools answer with one, webhooks' receivers with any success."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import httpx2
 from analysis.strict_json import canonical
 from runs.executors import bridge
 from runs.executors.contract import CallFailed, Post, Reply
+from runs.executors.secrets import secret
 from runs.executors.transport import WIRE, Wire, client
 
 
@@ -19,7 +20,8 @@ class Posting:
     """The executor of posts: exactly one request, the whole answer as text."""
 
     def call(self, post: Post, admit: Callable[[], None]) -> Reply:
-        return bridge.run(lambda leave: _call(post, leave), admit)
+        key = secret(post.secret_ref)
+        return bridge.run(lambda leave: _call(post, key, leave), admit)
 
 
 EXECUTOR: Final = Posting()
@@ -30,16 +32,16 @@ def _client() -> httpx2.AsyncClient:
     return client()
 
 
-async def _call(post: Post, admit: bridge.Admit) -> Reply:
+async def _call(post: Post, key: str, admit: bridge.Admit) -> Reply:
     wire = Wire(admit, post.reference)
     WIRE.set(wire)
+    body = {**post.body, **({post.named: post.reference} if post.named else {})}
+    headers = {**post.headers, "Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
     try:
         async with asyncio.timeout(post.seconds):
-            answer = await _client().post(
-                post.url,
-                content=canonical(dict(post.body)),
-                headers={**post.headers, "Content-Type": "application/json"},
-            )
+            answer = await _client().post(post.url, content=canonical(body), headers=headers)
     except TimeoutError:
         raise CallFailed("provider_timed_out") from None
     except httpx2.TimeoutException:

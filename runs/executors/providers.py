@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import logging
 from collections.abc import Callable, Mapping
 from decimal import Decimal
@@ -15,14 +16,16 @@ from anthropic import AsyncAnthropic
 from genai_prices import calc_price
 from google.genai.types import HttpRetryOptions
 from openai import AsyncOpenAI
-from pydantic_ai.direct import model_request
+from pydantic_ai.direct import model_request, model_request_stream
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
+    ModelRequestPart,
     ModelResponse,
     SystemPromptPart,
     TextPart,
     ToolCallPart,
+    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
@@ -40,7 +43,7 @@ from analysis import strict_json
 from analysis.refusals import Refused
 from runs.executors import bridge
 from runs.executors.bridge import NotAdmitted
-from runs.executors.contract import Ask, CallFailed, Reply, Target, ToolCall, Usage
+from runs.executors.contract import Ask, CallFailed, Message, Reply, Target, ToolCall, Usage
 from runs.executors.secrets import secret
 from runs.executors.structured import of_schema
 from runs.executors.transport import WIRE, Wire, client
@@ -83,12 +86,7 @@ async def _call(ask: Ask, model: Model, admit: bridge.Admit) -> Reply:
     WIRE.set(wire)
     try:
         async with asyncio.timeout(ask.seconds):
-            answer = await model_request(
-                model,
-                _messages(ask),
-                model_settings=_settings(ask.settings),
-                model_request_parameters=_parameters(ask),
-            )
+            answer = await _asked(ask, model)
     except TimeoutError:
         raise CallFailed("provider_timed_out") from None
     except CallFailed:
@@ -96,6 +94,24 @@ async def _call(ask: Ask, model: Model, admit: bridge.Admit) -> Reply:
     except Exception as failure:
         raise _failure(wire, failure) from None
     return _reply(ask, wire, answer)
+
+
+async def _asked(ask: Ask, model: Model) -> ModelResponse:
+    said, settings, shape = _messages(ask), _settings(ask.settings), _parameters(ask)
+    if not _streams(ask):
+        return await model_request(model, said, model_settings=settings, model_request_parameters=shape)
+    async with model_request_stream(model, said, model_settings=settings, model_request_parameters=shape) as stream:
+        async for _ in stream:
+            pass
+        answer = stream.get()
+    if not answer.finish_reason:
+        raise CallFailed("provider_cut_off")  # a stream that ends well says why it ended
+    return answer
+
+
+def _streams(ask: Ask) -> bool:
+    """Only the OpenAI protocol is read as a stream; its last chunk tells the usage."""
+    return bool(ask.settings.get("stream")) and ask.target.kind == "openai"
 
 
 def _failure(wire: Wire, failure: Exception) -> Exception:
@@ -135,9 +151,9 @@ def _messages(ask: Ask) -> list[ModelMessage]:
     found: list[ModelMessage] = []
     for message in ask.messages:
         if message.role == "assistant":
-            found.append(ModelResponse(parts=[TextPart(message.text)]))
+            found.append(message.original or _said(message))
             continue
-        part = SystemPromptPart(message.text) if message.role == "system" else UserPromptPart(message.text)
+        part = _part(message)
         if found and isinstance(found[-1], ModelRequest):
             found[-1] = ModelRequest(parts=[*found[-1].parts, part])
         else:
@@ -145,6 +161,17 @@ def _messages(ask: Ask) -> list[ModelMessage]:
     if ask.instructions and isinstance(found[-1], ModelRequest):
         found[-1] = ModelRequest(parts=found[-1].parts, instructions=ask.instructions)
     return found
+
+
+def _said(message: Message) -> ModelResponse:
+    calls = [ToolCallPart(one.name, one.arguments, one.id) for one in message.calls]
+    return ModelResponse(parts=[*([TextPart(message.text)] if message.text or not calls else []), *calls])
+
+
+def _part(message: Message) -> ModelRequestPart:
+    if message.answers is not None:
+        return ToolReturnPart(message.answers.name, message.text, message.answers.id)
+    return SystemPromptPart(message.text) if message.role == "system" else UserPromptPart(message.text)
 
 
 NAMES: Final = {"max_output_tokens": "max_tokens", "stop": "stop_sequences"}
@@ -172,7 +199,11 @@ def _parameters(ask: Ask) -> ModelRequestParameters:
 def _reply(ask: Ask, wire: Wire, answer: ModelResponse) -> Reply:
     usage = _usage(ask, wire, answer)
     texts = [part.content for part in answer.parts if isinstance(part, TextPart)]
-    calls = [ToolCall(part.tool_name, _arguments(part)) for part in answer.parts if isinstance(part, ToolCallPart)]
+    calls = [
+        ToolCall(part.tool_name, _arguments(part), part.tool_call_id)
+        for part in answer.parts
+        if isinstance(part, ToolCallPart)
+    ]
     text = "".join(texts) if texts else None
     reason = answer.finish_reason or ""
     if reason == "content_filter":
@@ -192,22 +223,33 @@ def _reply(ask: Ask, wire: Wire, answer: ModelResponse) -> Reply:
         finish_reason=reason,
         provider_revision=_revision(wire, answer),
         provider_request_id=(wire.headers.get("x-request-id") or answer.provider_response_id or "")[:120],
+        original=answer,
     )
 
 
 def _arguments(part: ToolCallPart) -> Any:
-    """The arguments as JSON; a text where a model wrote no JSON."""
-    if not isinstance(part.args, str):
-        return part.args
+    """The arguments as JSON; a text where a model wrote none that can be kept."""
+    given = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
     try:
-        return strict_json.loads(part.args.encode())
-    except Refused:
-        return part.args
+        return strict_json.loads(given.encode())
+    except (Refused, UnicodeEncodeError):
+        return given.encode("ascii", "backslashreplace").decode().replace("\0", "\\0")
 
 
 def _raw(wire: Wire) -> Mapping[str, Any]:
+    """The document that came back; of a stream, what its chunks say beside the answer, the last word of each."""
+    if wire.headers.get("content-type", "").startswith("text/event-stream"):
+        lines = [line[5:].strip() for line in wire.body.splitlines() if line.startswith(b"data:")]
+        found = {}
+        for line in lines:
+            found |= {name: value for name, value in _document(line).items() if value is not None}
+        return found
+    return _document(wire.body)
+
+
+def _document(text: bytes) -> Mapping[str, Any]:
     try:
-        found = strict_json.loads(wire.body)
+        found = strict_json.loads(text)
     except Refused:
         return {}
     return found if isinstance(found, Mapping) else {}

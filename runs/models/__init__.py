@@ -14,6 +14,7 @@ from runs.models.executions import (
     Execution,
     Span,
     SpanContent,
+    SpanKind,
     Turn,
     machine_of_calls,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "Origin",
     "Span",
     "SpanContent",
+    "SpanKind",
     "State",
     "ToolPolicy",
     "TrustTier",

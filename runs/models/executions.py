@@ -153,6 +153,11 @@ class Call(Cost, Record):
     class Meta:
         abstract = True
 
+    @property
+    def of_tool(self) -> bool:
+        """Whether it went to a tool, which has no tokens, and not to a model."""
+        return False
+
 
 def machine_of_calls() -> list[pgtrigger.Trigger]:
     """The triggers of a table of calls: states move along the machine, and what is settled stays."""
@@ -172,29 +177,56 @@ def machine_of_calls() -> list[pgtrigger.Trigger]:
 
 
 class Attempt(Call):
-    """One outside call of an execution, or what the evidence of another tool tells of one."""
+    """One outside call of an execution, or what the evidence of another tool tells of one.
+
+    A call of a tool names the span in which the model asked for it, and whether its connector could write.
+    """
 
     execution = models.ForeignKey(Execution, on_delete=models.PROTECT)
+    called = models.ForeignKey("Span", on_delete=models.PROTECT, null=True, related_name="attempts")
+    writes = models.BooleanField(db_default=False)
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["execution", "number"], name="attempt_once"),
             known_cost("attempt_cost"),
+            models.CheckConstraint(condition=Q(writes=False) | Q(called__isnull=False), name="attempt_writes_by_tool"),
         ]
         indexes = [models.Index(fields=["admitted_at"], name="attempt_admitted")]
         triggers: ClassVar[list[pgtrigger.Trigger]] = machine_of_calls()
 
+    @property
+    def of_tool(self) -> bool:
+        return self.called_id is not None
+
+
+class SpanKind(models.TextChoices):
+    TOOL_CALL = "tool_call", "Tool call"
+    TOOL_RESULT = "tool_result", "Tool result"
+
 
 class Span(Record):
-    """What a model asked for on the way to its answer: a call of a tool. Its name and arguments stand beside."""
+    """What stands between a question and its answer. Names, arguments and results stand beside.
+
+    A call is what a model asked for in one of its replies. A result is what the model was told of it, a tool's answer
+    or an error of ours; it stands with the same reply and names its call.
+    """
 
     attempt = models.ForeignKey(Attempt, on_delete=models.PROTECT)
     position = models.PositiveIntegerField()
-    kind = models.CharField(max_length=12, choices=[("tool_call", "Tool call")])
+    kind = models.CharField(max_length=12, choices=SpanKind)
     connector = models.ForeignKey(Connector, on_delete=models.PROTECT, null=True)
+    answers = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="result")
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["attempt", "position"], name="span_once")]
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "position"], name="span_once"),
+            models.CheckConstraint(
+                condition=Q(kind=SpanKind.TOOL_CALL, answers=None)
+                | Q(kind=SpanKind.TOOL_RESULT, answers__isnull=False),
+                name="span_result_answers_call",
+            ),
+        ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [frozen()]
 
 

@@ -44,6 +44,8 @@ class ToolPolicy(models.TextChoices):
 
     NONE = "none", "Without tools"
     RECORD = "record", "Offered; a call is recorded and ends the turn"
+    READ = "read", "Tools of connectors that only read are run"
+    ALL = "all", "All tools are run"
 
 
 class BatchMode(models.TextChoices):

@@ -13,7 +13,7 @@ from django.urls import reverse
 from analysis.observations import FailureKind, Generation
 from datasets.queries import content_of
 from runs import codes, queries
-from runs.actions.retrying import AGAIN
+from runs.actions.retrying import AGAIN, may_have_written
 from runs.models import Experiment, State, TrustTier
 from teams import lists
 from teams.gates import TeamRequest, team_page
@@ -123,6 +123,8 @@ def execution(request: TeamRequest, experiment: UUID, position: int) -> HttpResp
     """One case and repetition; its answer, error and reasoning for readers of content."""
     found = _experiment(request, experiment)
     chosen = request.access.find(queries.executions_of(found), team="experiment__team", position=position)
+    again = chosen.state in AGAIN and found.batch_id is not None and found.archived_at is None
+    wrote = may_have_written(chosen)
     context: dict[str, Any] = {
         "section": "experiments",
         "experiment": found,
@@ -132,14 +134,15 @@ def execution(request: TeamRequest, experiment: UUID, position: int) -> HttpResp
         "last": position + 1 >= found.planned,
         "earlier": queries.earlier_of(chosen),
         "failure": codes.ending(chosen.error_code),
-        "may_retry": chosen.state in AGAIN and found.batch_id is not None and found.archived_at is None,
+        "may_retry": again and not wrote,
+        "wrote": again and wrote,
     }
     if request.access.reads_content:
         answer, asked = queries.answer_of(chosen), content_of(chosen.revision_id)
         context |= {
             "asked": asked,
             "turns": queries.turns_of(chosen),
-            "tool_calls": queries.tool_calls_of(chosen, request.access),
+            "tool_calls": queries.tool_calls(queries.tool_spans_of(chosen), request.access),
             "content": asked.content,
             "answer": answer,
             "structured": json.dumps(answer.structured, indent=2, ensure_ascii=False)

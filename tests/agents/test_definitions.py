@@ -48,6 +48,7 @@ FAULTS = [
     ({"settings": {"max_output_tokens": 1.5}}, "settings.max_output_tokens"),
     ({"settings": {"max_output_tokens": 0}}, "settings.max_output_tokens"),
     ({"settings": {"model": "gpt"}}, "settings.model"),
+    ({"settings": {"stream": "yes"}}, "settings.stream"),
     ({"settings": {"stop": ["a", "b", "c", "d", "e"]}}, "settings.stop"),
     ({"settings": {"output_schema": {"type": "array"}}}, "settings.output_schema"),
 ]

@@ -18,13 +18,20 @@ SCHEMA = st.sampled_from(
     [{"type": "object"}, {"type": "object", "properties": {"a": {"maximum": 1.5, "title": "ä\n"}}}]
 )
 WORDS = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
+IDS = ("0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002")
+MODE = st.sampled_from(["off", "read", "read_write"])
 BODIES = st.fixed_dictionaries(
     {
         "instructions": TEXT,
         "tools": st.lists(
-            st.fixed_dictionaries({"name": NAME, "description": TEXT, "parameters": SCHEMA}),
+            st.fixed_dictionaries(
+                {"name": NAME, "description": TEXT, "parameters": SCHEMA}, optional={"connector": st.sampled_from(IDS)}
+            ),
             unique_by=lambda one: one["name"],
             max_size=3,
+        ),
+        "connectors": st.tuples(*(st.fixed_dictionaries({"connector": st.just(one), "mode": MODE}) for one in IDS)).map(
+            list
         ),
         "context": st.lists(
             st.fixed_dictionaries({"name": WORDS, "text": TEXT.filter(str.strip)}),
@@ -35,6 +42,7 @@ BODIES = st.fixed_dictionaries(
             {},
             optional={
                 "temperature": st.floats(0, 2),
+                "stream": st.just(True),
                 "seed": st.integers(0, 99),
                 "stop": st.lists(TEXT.filter(bool), min_size=1, max_size=4),
                 "output_schema": SCHEMA,
@@ -55,7 +63,7 @@ def as_a_browser_sends(forms: DefinitionForms) -> QueryDict:
         rows = getattr(forms, prefix)
         data[f"{prefix}-TOTAL_FORMS"] = str(rows.total_form_count())
         data[f"{prefix}-INITIAL_FORMS"] = str(rows.initial_form_count())
-    for form in (forms.form, *forms.tools.forms, *forms.context.forms):
+    for form in (forms.form, *forms.tools.forms, *forms.connectors.forms, *forms.context.forms):
         for field in form:
             value = field.value()
             text = "" if value is None else str(value)

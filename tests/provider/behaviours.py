@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 PREFIX = "behave/"
-PLAIN = {"ok", "cut", "reset", "garbage", "empty", "huge", "nousage", "hold"}
+PLAIN = {"ok", "cut", "reset", "garbage", "empty", "huge", "nousage", "hold", "use"}
 SECONDS = {"slow", "silent"}
-TEXT = {"redirect", "structured", "tool"}
+TEXT = {"redirect", "structured", "tool", "tools"}
 STATUS = re.compile(r"[45]\d\d")
 KINDS = {  # type and code, as OpenAI says them
     401: ("invalid_request_error", "invalid_api_key"),
@@ -58,7 +58,8 @@ def _one(text: str) -> Behaviour:
         return Behaviour(name, argument)
     raise UnknownBehaviour(
         f"{text!r} is no behaviour. There are {', '.join(sorted(PLAIN))}, slow:SECONDS, silent:SECONDS, redirect:URL, "
-        "structured:JSON, tool:NAME:JSONARGS, a status of 400 to 599 as 500 or, with Retry-After, 429:SECONDS."
+        "structured:JSON, tool:NAME:JSONARGS, tools:[[NAME, ARGS], …], use (what tools returned), "
+        "a status of 400 to 599 as 500 or, with Retry-After, 429:SECONDS."
     )
 
 
@@ -136,11 +137,14 @@ def completion(behaviour: Behaviour, body: dict[str, Any], number: int) -> dict[
     reason = "stop"
     if behaviour.name == "structured":
         message["content"] = behaviour.argument
-    elif behaviour.name == "tool":
-        name, _, arguments = behaviour.argument.partition(":")
-        function = {"name": name, "arguments": arguments}
+    elif behaviour.name == "use":
+        message["content"] = "found: " + " ".join(_text(one) for one in _messages(body) if one.get("role") == "tool")
+    elif behaviour.name in ("tool", "tools"):
         message["content"] = None
-        message["tool_calls"] = [{"id": f"call_{number}", "type": "function", "function": function}]
+        message["tool_calls"] = [
+            {"id": f"call_{number}" + (f"_{at}" if at else ""), "type": "function", "function": function}
+            for at, function in enumerate(_asked_tools(behaviour))
+        ]
         reason = "tool_calls"
     prompt = sum(len(_text(message).split()) for message in _messages(body))
     said = len((message["content"] or behaviour.argument).split())
@@ -163,6 +167,29 @@ def completion(behaviour: Behaviour, body: dict[str, Any], number: int) -> dict[
     if behaviour.name == "nousage":
         del document["usage"]
     return document
+
+
+def _asked_tools(behaviour: Behaviour) -> list[dict[str, str]]:
+    if behaviour.name == "tools":
+        asked = json.loads(behaviour.argument)
+        return [{"name": name, "arguments": json.dumps(arguments)} for name, arguments in asked]
+    name, _, arguments = behaviour.argument.partition(":")
+    return [{"name": name, "arguments": arguments}]
+
+
+def fault_of(body: dict[str, Any]) -> str:
+    """What a strict server refuses a conversation for: each call of a tool is answered next, once, by its id."""
+    open_: list[str] = []
+    for message in _messages(body):
+        if message.get("role") == "tool":
+            if message.get("tool_call_id") not in open_:
+                return "a message of a tool answers no call"
+            open_.remove(message["tool_call_id"])
+        elif open_:
+            return f"the calls {', '.join(open_)} are not answered"
+        else:
+            open_ = [call["id"] for call in message.get("tool_calls") or []]
+    return f"the calls {', '.join(open_)} are not answered" if open_ else ""
 
 
 def chunks(document: dict[str, Any], include_usage: bool) -> Iterator[dict[str, Any]]:

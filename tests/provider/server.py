@@ -231,6 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._document(404, behaviours.error(404, f"Only POST {PATH} is served here."))
             elif body is None:
                 self._document(400, behaviours.error(400, "The body is no JSON object."))
+            elif fault := behaviours.fault_of(body):
+                self._document(400, behaviours.error(400, fault))
             elif isinstance(behaviour, UnknownBehaviour):
                 self._document(404, behaviours.error(404, str(behaviour)))
             else:

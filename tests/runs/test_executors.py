@@ -94,6 +94,50 @@ def test_F32_a_failed_call_is_one_call_under_a_code_of_ours(provider, behaviour)
         assert failed.value.retry_after == 7.0
 
 
+STREAM = {"timeout_seconds": 5, "stream": True}
+
+
+@pytest.mark.parametrize("behaviour", ["ok", "nousage", 'tool:find:{"x": 1}', "slow:0.2"])
+def test_a_streamed_answer_says_what_a_whole_one_says(provider, behaviour):
+    """One request each; usage from the last chunk, and unknown where no chunk told it."""
+    provider.rule("", behaviour)
+    tool = {"name": "find", "description": "", "parameters": {"type": "object"}}
+    admitted: list[int] = []
+    streamed, whole = (call(ask(provider, tools=[tool], settings=one), admitted) for one in (STREAM, {}))
+    assert [one.body.get("stream", False) for one in provider.calls] == [True, False] and admitted == [1, 1]
+    assert provider.calls[0].body["stream_options"] == {"include_usage": True}
+    told = [
+        (one.text, one.usage, one.finish_reason, one.provider_revision, [(c.name, c.arguments) for c in one.tool_calls])
+        for one in (streamed, whole)
+    ]
+    assert told[0] == told[1]
+    assert (streamed.usage == Usage()) == (behaviour == "nousage")
+
+
+@pytest.mark.parametrize("behaviour", [one for one in FAULTS if one != "empty"])
+def test_F32_a_failed_stream_is_one_call_under_the_same_code(provider, behaviour):
+    provider.rule("", behaviour)
+    admitted: list[int] = []
+    with pytest.raises(CallFailed) as failed:
+        call(ask(provider, settings={**STREAM, "timeout_seconds": 2}), admitted)
+    assert failed.value.code == FAULTS[behaviour]
+    assert admitted == [1] and len(provider.calls) == 1
+
+
+def test_a_stream_that_ends_without_saying_why_was_cut(provider):
+    provider.rule("", "empty")
+    with pytest.raises(CallFailed) as failed:
+        call(ask(provider, settings=STREAM))
+    assert failed.value.code in ("provider_cut_off", "provider_answer_unreadable")
+
+
+def test_a_shape_is_held_to_in_a_stream_too(provider):
+    shape = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    assert call(ask(provider, 'behave/structured:{"n": 3}', schema=shape, settings=STREAM)).structured == {"n": 3}
+    with pytest.raises(CallFailed, match="output_invalid"):
+        call(ask(provider, 'behave/structured:{"n": "x"}', schema=shape, settings=STREAM))
+
+
 def test_nobody_at_the_address_is_a_failure_that_may_be_tried_again(provider):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))

@@ -92,7 +92,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
 LAUNCHED: dict[str, Callable[[World], Any]] = {"experiment": lambda world: world.launched.pk}
 OTHERS = {
     **dict.fromkeys(("experiments:steer", "experiments:retry", "api:experiment_steps", "api:retries"), LAUNCHED),
-    **dict.fromkeys(("experiments:progress", "api:attempts"), LAUNCHED),
+    **dict.fromkeys(("experiments:progress", "api:attempts", "api:tool_calls"), LAUNCHED),
 }
 """Addresses that name another object than the usual one of a parameter."""
 

@@ -167,7 +167,7 @@ def test_R8_what_changed_since_the_check_is_seen(access, given):
         ({"arms": [{"route": "small"}, {"route": "small"}]}, "arms[1]"),
         ({"arms": [{"route": "small"}, {"snapshot": "x"}]}, "arms[1].snapshot"),
         ({"graders": [{"version": "x"}]}, "graders[0].version"),
-        ({"tool_policy": "all"}, "tool_policy"),
+        ({"tool_policy": "every"}, "tool_policy"),
         ({"name": ""}, "name"),
         ({"more": 1}, "more"),
     ],
@@ -270,3 +270,29 @@ def test_an_intent_has_one_canonical_form(given):
     intent = intents.read(given)
     assert intents.read(intent.plain()) == intent
     assert dataclasses.replace(intent, name="x").plain() != intent.plain()
+
+
+def test_tools_that_would_be_run_over_a_connector_without_an_address_stand_in_the_way(access, given):
+    orders = agent_actions.create_connector(access=access, name="Orders")
+    parts = {
+        "tools": [
+            {"name": name, "description": "", "parameters": {"type": "object"}, "connector": str(orders.pk)}
+            for name in ("find", "change")
+        ],
+        "connectors": [{"connector": str(orders.pk), "mode": "read"}],
+    }
+    base = factory.snapshot(access, factory.route("over"), "Caller", **parts)
+    given |= {"base": str(base.pk), "arms": [{"snapshot": str(base.pk)}, {"route": "small"}], "tool_policy": "read"}
+    found = check(access, intents.read(given))
+    assert [(one.code, one.place) for one in found.blocked] == [
+        ("connector_unreachable", "arms[0]"),
+        ("connector_unreachable", "arms[1]"),
+    ]
+    assert [dict(arm.facts)["Tools run"] for arm in found.arms] == ["2 of 2", "2 of 2"]
+    refused("connector_unreachable", started, access, given)
+    assert not Group.objects.exists()
+    agent_actions.reach_connector(connector=orders, reach=agent_actions.Reach("https://tools.example.org/v1"), by=None)
+    assert check(access, intents.read(given)).ready
+    assert started(access, given).arm_set.count() == 2
+    recorded = check(access, intents.read({**given, "tool_policy": "record"}))
+    assert recorded.ready and "Tools run" not in dict(recorded.arms[0].facts)
