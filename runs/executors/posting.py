@@ -1,4 +1,4 @@
-"""A POST of one JSON object to a program: validators and tools answer with one, webhooks' receivers with any success."""
+"""A POST of one JSON object to a program: validators and tools answer with one, receivers of webhooks with anything."""
 
 from __future__ import annotations
 
