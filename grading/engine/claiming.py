@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Final
 
 from django.conf import settings
@@ -13,6 +14,7 @@ from grading.engine.work import ENRICHMENTS, JUDGMENTS
 from grading.models import GraderKind, GradingPass, PassOrigin
 from runs.engine import standing
 from runs.engine.claims import Claim, Work, worker_name
+from runs.engine.limits import full_routes
 from teams import audit
 from teams.models import Team
 from teams.permissions import GRADING_RIGHTS, LAUNCH_RIGHTS
@@ -20,19 +22,23 @@ from teams.permissions import GRADING_RIGHTS, LAUNCH_RIGHTS
 PENDING: Final = f"outcome = {Outcome.PENDING.value}"
 CALLING: Final = [GraderKind.JUDGE.value, GraderKind.VALIDATOR.value]
 
-OF_PASS: Final = {
-    JUDGMENTS.table: f"""
+
+@cache
+def of_pass(work: Work) -> str:
+    """What waits in a pass `p`, of the kinds of graders that are given; no judge whose model route is full."""
+    if work is ENRICHMENTS:
+        return f"""
+            FROM grading_enrichment j JOIN runs_execution x ON x.id = j.execution_id
+            WHERE x.experiment_id = p.experiment_id AND j.version_id = p.enrichment_id
+              AND j.{PENDING} AND j.lease_until IS NULL AND %s IS NOT NULL
+        """
+    return f"""
         FROM grading_judgment j
         JOIN grading_graderversion v ON v.id = j.version_id JOIN grading_grader g ON g.id = v.grader_id
+        LEFT JOIN agents_modelrouterevision w ON w.id = v.route_revision_id
         WHERE j.grading_pass_id = p.id AND j.{PENDING} AND j.lease_until IS NULL AND g.kind = ANY(%s)
-    """,
-    ENRICHMENTS.table: f"""
-        FROM grading_enrichment j JOIN runs_execution x ON x.id = j.execution_id
-        WHERE x.experiment_id = p.experiment_id AND j.version_id = p.enrichment_id
-          AND j.{PENDING} AND j.lease_until IS NULL AND %s IS NOT NULL
-    """,
-}
-"""What waits in a pass `p`, of the kinds of graders that are given."""
+          AND (w.route_id IS NULL OR w.route_id NOT IN ({full_routes()}))
+    """
 
 
 def next_pass(work: Work, kinds: Sequence[str]) -> GradingPass | None:
@@ -41,7 +47,7 @@ def next_pass(work: Work, kinds: Sequence[str]) -> GradingPass | None:
         cursor.execute(
             f"""
             SELECT p.id FROM grading_gradingpass p
-            WHERE p.state = 'running' AND p.paused_at IS NULL AND EXISTS (SELECT 1 {OF_PASS[work.table]})
+            WHERE p.state = 'running' AND p.paused_at IS NULL AND EXISTS (SELECT 1 {of_pass(work)})
               AND p.parallel > (SELECT count(*) FROM grading_judgment b
                                 WHERE b.grading_pass_id = p.id AND b.{PENDING} AND b.lease_until IS NOT NULL)
             ORDER BY p.served_at NULLS FIRST, p.id LIMIT 1 FOR NO KEY UPDATE OF p
@@ -79,7 +85,7 @@ def _claimed(work: Work, grading_pass: GradingPass, worker: str) -> Claim | None
             UPDATE {work.table} SET epoch = epoch + 1, claimed_by = %s,
                 lease_until = clock_timestamp() + make_interval(secs => %s)
             WHERE id = (SELECT waiting.id FROM grading_gradingpass p, LATERAL (
-                            SELECT j.id {OF_PASS[work.table]} ORDER BY j.id LIMIT 1) waiting
+                            SELECT j.id {of_pass(work)} ORDER BY j.id LIMIT 1) waiting
                         WHERE p.id = %s)
               AND {PENDING} AND lease_until IS NULL
             RETURNING id, epoch
@@ -118,7 +124,7 @@ def pause(grading_pass: GradingPass, code: str = "grading_creator_unauthorized")
 
 def waiting() -> int:
     """How much could be begun now: what waits in each pass, at most a few of it."""
-    several = f"SELECT count(*) FROM (SELECT 1 {OF_PASS[ENRICHMENTS.table]} LIMIT 16) few"
+    several = f"SELECT count(*) FROM (SELECT 1 {of_pass(ENRICHMENTS)} LIMIT 16) few"
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -26,6 +26,8 @@ from runs.tools import WRITES, mode_of
 
 MOST_AT_ONCE: Final = 32
 """Tools that a model may ask for in one reply."""
+SECONDS: Final = 30.0
+"""How long one call of a tool may take."""
 BEHIND: Final = 1_000
 """Where the results of a reply stand: behind its calls."""
 
@@ -86,7 +88,7 @@ class Tools:
             columns={"called": span, "writes": writes},
         )
         body = {"tool": call.name, "arguments": call.arguments}
-        post = Post(connector.address, body, secret_ref=connector.secret_ref, named="call")
+        post = Post(connector.address, body, secret_ref=connector.secret_ref, named="call", seconds=SECONDS)
         try:
             reference, reply = account.reply(post, turn)
         except CallFailed as failure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,43 +13,34 @@ from django.db import connection, transaction
 from analysis.observations import Generation
 from runs.engine import standing
 from runs.engine.claims import EXECUTIONS, Claim, worker_name
+from runs.engine.limits import full_routes
 from runs.models import BatchMode, State
 
 WAITING: Final = f"x.state = {Generation.PLANNED.value}"
 RUNNING: Final = f"x.state = {Generation.RUNNING.value}"
 OPEN: Final = f"e.state = '{State.RUNNING}' AND e.paused_at IS NULL AND e.cancel_asked_at IS NULL"
 
-FULL: Final = f"""
-    SELECT r.id FROM agents_modelroute r
-    WHERE r.most_at_once <= (
-            SELECT count(*) FROM runs_execution x
-            JOIN runs_experiment e ON e.id = x.experiment_id
-            JOIN agents_modelrouterevision v ON v.id = e.route_revision_id
-            WHERE {RUNNING} AND v.route_id = r.id)
-       OR r.most_per_minute <= (
-            SELECT count(*) FROM runs_attempt a
-            JOIN runs_execution x ON x.id = a.execution_id
-            JOIN runs_experiment e ON e.id = x.experiment_id
-            JOIN agents_modelrouterevision v ON v.id = e.route_revision_id
-            WHERE a.admitted_at > clock_timestamp() - interval '60 seconds' AND a.called_id IS NULL
-              AND v.route_id = r.id)
-"""
-"""Model routes that take no more just now."""
 
-ARMS: Final = f"""
+@cache
+def _arms() -> str:
+    """The next arm after the one that was served last, with something to do."""
+    return f"""
     SELECT e.id, e.arm FROM runs_experiment e
     JOIN agents_modelrouterevision v ON v.id = e.route_revision_id
     WHERE e.batch_id = %s AND {OPEN}
       AND EXISTS (SELECT 1 FROM runs_execution x WHERE x.experiment_id = e.id AND {WAITING})
-      AND v.route_id NOT IN ({FULL})
+      AND v.route_id NOT IN ({full_routes()})
       AND (%s = '{BatchMode.ROTATE}' OR NOT EXISTS (
             SELECT 1 FROM runs_experiment o
             WHERE o.batch_id = e.batch_id AND o.arm < e.arm AND o.state = '{State.RUNNING}'))
     ORDER BY e.arm <= %s, e.arm LIMIT 1
 """
-"""The next arm after the one that was served last, with something to do."""
 
-BATCHES: Final = f"""
+
+@cache
+def _batches() -> str:
+    """Batches that have something to do now, the one that waited longest first."""
+    return f"""
     SELECT b.id, b.mode, b.pointer, b.parallel, b.team_id, b.starter_id FROM runs_batch b
     WHERE b.state = '{State.RUNNING}'
       AND b.parallel > (
@@ -57,11 +49,11 @@ BATCHES: Final = f"""
       AND EXISTS (
             SELECT 1 FROM runs_experiment e
             JOIN agents_modelrouterevision v ON v.id = e.route_revision_id
-            WHERE e.batch_id = b.id AND {OPEN} AND v.route_id NOT IN ({FULL})
+            WHERE e.batch_id = b.id AND {OPEN} AND v.route_id NOT IN ({full_routes()})
               AND EXISTS (SELECT 1 FROM runs_execution x WHERE x.experiment_id = e.id AND {WAITING}))
     ORDER BY b.served_at NULLS FIRST, b.id
 """
-"""Batches that have something to do now, the one that waited longest first."""
+
 
 TRIES: Final = 5
 
@@ -82,7 +74,7 @@ def claim_next(worker: str = "") -> Next | None:
     for _ in range(TRIES):
         with transaction.atomic():
             with connection.cursor() as cursor:
-                cursor.execute(f"{BATCHES} LIMIT 1 FOR NO KEY UPDATE OF b")
+                cursor.execute(f"{_batches()} LIMIT 1 FOR NO KEY UPDATE OF b")
                 batch = cursor.fetchone()
             if batch is None:
                 return None
@@ -106,7 +98,7 @@ def _claim(batch: UUID, mode: str, pointer: int, parallel: int, worker: str) -> 
         )
         if _one(cursor) >= parallel:
             return None
-        cursor.execute(ARMS, [batch, mode, pointer])
+        cursor.execute(_arms(), [batch, mode, pointer])
         arm = cursor.fetchone()
         if arm is None:
             return None
@@ -148,7 +140,7 @@ def claimable() -> int:
                   (SELECT count(*) FROM (
                     SELECT 1 FROM runs_execution x JOIN runs_experiment e ON e.id = x.experiment_id
                     WHERE e.batch_id = b.id AND {OPEN} AND {WAITING} LIMIT 64) few) AS waiting
-                FROM ({BATCHES}) b) counted
+                FROM ({_batches()}) b) counted
             """
         )
         return _one(cursor)

@@ -27,7 +27,7 @@ from grading.models import (
 )
 from runs import actions as run_actions
 from runs.engine import finishing as run_finishing
-from runs.engine import wakes
+from runs.engine import turns, wakes
 from runs.engine import working as running
 from runs.models import Experiment, State
 from teams import actions as team_actions
@@ -421,3 +421,26 @@ def test_a_person_grades_answers_and_a_program_too(cast, access, correct, work, 
     listed = program.get(f"/api/v1/experiments/{done.pk}/passes").json()
     assert [one["state"] for one in listed["items"]] == ["completed", "cancelled"]
     assert page_client(cast.ben).get(address).status_code == 403
+
+
+def test_judges_obey_the_limits_of_their_model_route_and_count_for_everybody_else(access, correct, provider, work):
+    """Two calls a minute, whoever makes them: the third judgment waits, and so does an experiment over the route."""
+    wire = factory.route("wire", "plain", kind="openai", base_url=provider.url)
+    wire.most_per_minute = 2
+    wire.save()
+    said = {"reasoning": "Because it is so.", "abstain": False, "value": True}
+    provider.rule("/", f"structured:{json.dumps(said)}")
+    done = experiment(access, CASES)
+    made = actions.regrade(access=access, experiment=done, plan=GradingPlan([Planned(judge(access, correct, wire))]))
+    work()
+    assert sorted(outcome for outcome, _ in outcomes(made)) == [Outcome.PENDING, Outcome.SCORED, Outcome.SCORED]
+    assert len(provider.calls) == 2 and not working.step()
+    snapshot = factory.snapshot(access, wire, "Another")
+    plan = run_actions.Plan(done.version)
+    other = run_actions.launch(access=access, snapshot=snapshot, plan=plan)
+    assert not running.step() and turns.claim_next() is None
+    wire.most_per_minute = None
+    wire.most_at_once = 1
+    wire.save()
+    assert turns.claim_next().experiment == other.pk
+    assert not working.step()  # an item under way takes the only place

@@ -264,7 +264,7 @@ def test_I5_a_stale_epoch_writes_nothing_and_its_late_answer_is_kept(launched, p
 
     thread = threading.Thread(target=worker)
     thread.start()
-    provider.wait_held(1)
+    provider.wait_held(1, 30)
     expire()
     assert finishing.sweep() == 1
     provider.release()
@@ -336,7 +336,7 @@ def test_P4_a_refused_later_turn_fails_the_item_and_keeps_what_was_said(launched
 
     thread = threading.Thread(target=worker)
     thread.start()
-    provider.wait_held(1)
+    provider.wait_held(1, 30)
     viewer = team_actions.preset("Viewer")
     team_actions.set_role(access=None, team=cast.team, user=cast.omar, role=viewer, by=None)
     provider.release()
@@ -367,7 +367,7 @@ def test_P6_a_call_that_left_settles_after_a_cancel(launched, cast, provider):
 
     thread = threading.Thread(target=worker)
     thread.start()
-    provider.wait_held(1)
+    provider.wait_held(1, 30)
     actions.cancel(access=cast.access(cast.ana), experiment=experiment)
     assert states(experiment) == [Generation.RUNNING, Generation.CANCELLED, Generation.CANCELLED]
     provider.release()
@@ -432,7 +432,7 @@ def test_no_transaction_is_open_while_the_outside_is_called(launched, provider):
 
     thread = threading.Thread(target=worker)
     thread.start()
-    provider.wait_held(1)
+    provider.wait_held(1, 30)
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "

@@ -20,7 +20,6 @@ from runs import actions
 from runs import tools as chosen
 from runs.engine import finishing, quantum, turns
 from runs.engine import tools as running
-from runs.executors import posting
 from runs.models import Answer, Attempt, AttemptState, Execution, Experiment, Span, SpanContent, State, Turn
 from teams import actions as team_actions
 from teams.refusals import Refusal
@@ -225,7 +224,7 @@ def test_a_tool_that_may_write_is_never_called_again_by_itself(agent, server, wo
 
 
 def test_a_tool_that_says_nothing_in_time_is_told_as_that(agent, server, work, monkeypatch):
-    monkeypatch.setattr(posting, "SECONDS", 0.3)
+    monkeypatch.setattr(running, "SECONDS", 0.3)
     gate = threading.Event()
     server.answers["find"] = lambda asked: (gate.wait(5) and {}) or {}
     experiment = agent()
