@@ -240,7 +240,7 @@ def _raw(wire: Wire) -> Mapping[str, Any]:
     """The document that came back; of a stream, what its chunks say beside the answer, the last word of each."""
     if wire.headers.get("content-type", "").startswith("text/event-stream"):
         lines = [line[5:].strip() for line in wire.body.splitlines() if line.startswith(b"data:")]
-        found = {}
+        found: dict[str, Any] = {}
         for line in lines:
             found |= {name: value for name, value in _document(line).items() if value is not None}
         return found
