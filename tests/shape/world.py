@@ -44,7 +44,7 @@ from intake.models import (
 )
 from runs import actions as run_actions
 from runs.engine import working
-from runs.models import Attempt, Execution, Experiment
+from runs.models import Attempt, Execution, Experiment, Span, SpanContent
 from teams import actions, receipts
 from teams.access import Access, current_access
 from teams.models import ApiToken, Invitation, Role, Team, User
@@ -222,6 +222,9 @@ def _launched(access: Access, like: Experiment, snapshot: Snapshot) -> Experimen
     run_actions.test_draft(access=access, agent=tested, draft_revision=3, asked=f"{CANARY}asked")
     while working.step():
         pass
+    asked = Span.objects.filter(attempt__execution__experiment=experiment).order_by("pk")[0]
+    told = Span.objects.create(attempt_id=asked.attempt_id, position=1_000, kind="tool_result", answers=asked)
+    SpanContent.objects.create(span=told, body={"result": {"found": f"{CANARY}result"}})
     experiment.refresh_from_db()
     return experiment
 
