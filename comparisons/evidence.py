@@ -381,12 +381,13 @@ def spend_key(chosen: Chosen) -> tuple[Any, ...] | None:
     return (
         str(chosen.experiment.pk),
         chosen.experiment.armcolumns.sha256,
+        chosen.experiment.late_costs,
         *(str(one.pk) for one in chosen.all_passes),
     )
 
 
 def spends(resolved: Resolved) -> tuple[Spend, Spend]:
-    """Generation and every pass of both experiments, folded; one query where they are not on the shelf."""
+    """Generation, validators and every pass of both experiments, folded; one query where they are not on the shelf."""
     chosen = {one.experiment.pk: one for one in (resolved.candidate, resolved.baseline)}
     keys = {pk: spend_key(one) for pk, one in chosen.items()}
     found = {pk: kept for pk, key in keys.items() if key is not None and (kept := _spends.get(key)) is not None}
@@ -404,6 +405,11 @@ def spends(resolved: Resolved) -> tuple[Spend, Spend]:
                 SELECT p.experiment_id, j.currency, j.cost_basis, j.cost_coverage, count(*), sum(j.cost_micros)
                 FROM grading_judgment j JOIN grading_gradingpass p ON p.id = j.grading_pass_id
                 WHERE p.experiment_id = ANY(%(ids)s) AND j.outcome <> ALL(%(unasked)s)
+                GROUP BY 1, 2, 3, 4
+                UNION ALL
+                SELECT x.experiment_id, n.currency, n.cost_basis, n.cost_coverage, count(*), sum(n.cost_micros)
+                FROM grading_enrichment n JOIN runs_execution x ON x.id = n.execution_id
+                WHERE x.experiment_id = ANY(%(ids)s) AND n.outcome <> ALL(%(unasked)s)
                 GROUP BY 1, 2, 3, 4
                 """,
                 {

@@ -103,10 +103,10 @@ class Tally:
 
 
 def tallies(experiments: Iterable[Experiment]) -> dict[UUID, Tally]:
-    """The tally of each experiment. Large finished ones no longer change, so theirs are counted once and kept."""
+    """The tally of each experiment. Large finished ones change only by late costs, so theirs are kept."""
     rows = list(experiments)
     keys = {
-        f"tally.2.{row.pk}.{_moment(row)}": row.pk
+        f"tally.3.{row.pk}.{_moment(row)}.{row.late_costs}": row.pk
         for row in rows
         if row.state in FINISHED and row.planned >= WORTH_KEEPING
     }
@@ -131,8 +131,9 @@ def _count(experiments: list[Experiment]) -> dict[UUID, Tally]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT experiment_id, state, failure_kind, currency, cost_coverage, cost_basis, count(*), sum(cost_micros)
-            FROM runs_execution WHERE experiment_id = ANY(%s) AND NOT superseded GROUP BY 1, 2, 3, 4, 5, 6
+            SELECT experiment_id, state, failure_kind, currency, cost_coverage, cost_basis, count(*), sum(cost_micros),
+                   superseded
+            FROM runs_execution WHERE experiment_id = ANY(%s) GROUP BY 1, 2, 3, 4, 5, 6, superseded
             """,
             [list(counted)],
         )
@@ -148,18 +149,21 @@ def with_tallies(experiments: Iterable[Experiment]) -> list[tuple[Experiment, Ta
 
 
 def _tally(rows: list[tuple[Any, ...]]) -> Tally:
+    """What a retry took the place of counts no more, but it was paid all the same."""
     states: Counter[Generation] = Counter()
     failures: Counter[FailureKind] = Counter()
     currencies = sorted({currency for _, _, currency, *_ in rows if currency})
-    for state, failure, _, _, _, count, _ in rows:
+    for state, failure, _, _, _, count, _, superseded in rows:
+        if superseded:
+            continue
         states[Generation(state)] += count
         if failure:
             failures[FailureKind(failure)] += count
-    facts = sum(states.values())
+    facts = sum(row[5] for row in rows)
     spends = []
     for currency in currencies or [""]:
         mine = [row for row in rows if row[2] == currency and row[3]]
-        priced = sum(count for *_, count, _ in mine)
+        priced = sum(row[5] for row in mine)
         whole = priced == facts and all(row[3] == CostCoverage.COMPLETE for row in mine)
         coverage = CostCoverage.NONE if not priced else CostCoverage.COMPLETE if whole else CostCoverage.PARTIAL
         basis = ", ".join(sorted({row[4] for row in mine if row[4]}))

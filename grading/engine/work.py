@@ -10,7 +10,7 @@ from runs.engine.claims import TOTALS, Work
 from runs.models import Call
 
 
-def _work(table: str, calls: type[Call], owner: str) -> Work:
+def _work(table: str, calls: type[Call], owner: str, experiment: str) -> Work:
     return Work(
         table=table,
         calls=calls,
@@ -22,8 +22,12 @@ def _work(table: str, calls: type[Call], owner: str) -> Work:
         interrupted=(("outcome", Outcome.GRADER_ERROR.value),),
         ended="settled_at",
         totals=TOTALS,
+        experiment=experiment,
     )
 
 
-JUDGMENTS: Final = _work("grading_judgment", JudgmentAttempt, "judgment")
-ENRICHMENTS: Final = _work("grading_enrichment", EnrichmentAttempt, "enrichment")
+OF_EXECUTION: Final = "SELECT x.experiment_id FROM {} j JOIN runs_execution x ON x.id = j.execution_id WHERE j.id = %s"
+JUDGMENTS: Final = _work("grading_judgment", JudgmentAttempt, "judgment", OF_EXECUTION.format("grading_judgment"))
+ENRICHMENTS: Final = _work(
+    "grading_enrichment", EnrichmentAttempt, "enrichment", OF_EXECUTION.format("grading_enrichment")
+)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 
 import pgtrigger
@@ -17,6 +20,19 @@ from teams.records import Content, nothing_late, one_way
 OUTCOMES = [(member.value, member.name.lower().replace("_", " ")) for member in Outcome]
 
 
+OPEN = (Outcome.PENDING, Outcome.WAITING_FOR_EVIDENCE)
+
+
+def settled(*fields: str, open_: Sequence[Outcome]) -> pgtrigger.Trigger:
+    """What is settled stays as it is, in all of these fields. What it cost may become known later."""
+    changed = reduce(or_, (pgtrigger.Q(**{f"old__{name}__df": pgtrigger.F(f"new__{name}")}) for name in fields))
+    was_open = pgtrigger.Q(old__outcome__in=[one.value for one in open_])
+    return pgtrigger.Protect(name="settled", operation=pgtrigger.Update, condition=~was_open & changed)
+
+
+CLAIMED = ("outcome", "claimed_by", "epoch", "lease_until", "settled_at", "error_code")
+
+
 class Claimed(models.Model):
     """Columns of rows that workers claim: who holds it until when, and how often it was claimed."""
 
@@ -28,9 +44,6 @@ class Claimed(models.Model):
 
     class Meta:
         abstract = True
-
-
-OPEN = (Outcome.PENDING, Outcome.WAITING_FOR_EVIDENCE)
 
 
 class Judgment(Claimed, Cost):
@@ -67,11 +80,7 @@ class Judgment(Claimed, Cost):
         ]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [
             pgtrigger.Protect(name="kept", operation=pgtrigger.Delete),
-            pgtrigger.Protect(
-                name="settled",
-                operation=pgtrigger.Update,
-                condition=~pgtrigger.Q(old__outcome__in=[Outcome.PENDING.value, Outcome.WAITING_FOR_EVIDENCE.value]),
-            ),
+            settled("grading_pass", "execution", "version", "value", "category", *CLAIMED, open_=OPEN),
             nothing_late("grading_gradingpass", "grading_pass_id"),
         ]
 
@@ -108,11 +117,7 @@ class Enrichment(Claimed, Cost):
         indexes = [models.Index(fields=["execution"], condition=Q(outcome=Outcome.PENDING), name="enrichment_open")]
         triggers: ClassVar[list[pgtrigger.Trigger]] = [
             pgtrigger.Protect(name="kept", operation=pgtrigger.Delete),
-            pgtrigger.Protect(
-                name="settled",
-                operation=pgtrigger.Update,
-                condition=~pgtrigger.Q(old__outcome=Outcome.PENDING.value),
-            ),
+            settled("execution", "version", *CLAIMED, open_=[Outcome.PENDING]),
         ]
 
 

@@ -45,6 +45,8 @@ class Work:
     )
     ended: str = "finished_at"
     totals: tuple[str, ...] = MEASURED
+    experiment: str = ""
+    """Selects the experiment of a row, whose kept sums count what the row cost."""
 
     @property
     def held(self) -> str:
@@ -52,7 +54,9 @@ class Work:
         return f"id = %s AND epoch = %s AND {self.column} = {self.running} AND lease_until >= clock_timestamp()"
 
 
-EXECUTIONS: Final = Work("runs_execution", Attempt, "execution")
+EXECUTIONS: Final = Work(
+    "runs_execution", Attempt, "execution", experiment="SELECT experiment_id FROM runs_execution WHERE id = %s"
+)
 DRAFT_TESTS: Final = Work("runs_drafttest", DraftTestAttempt, "draft_test")
 
 
@@ -79,6 +83,19 @@ def lock_claim(claim: Claim) -> None:
         )
         if cursor.fetchone() is None:
             raise Lost
+
+
+def lock_row(claim: Claim) -> bool:
+    """Hold the row until the end of the transaction, whoever claimed it meanwhile. Returns whether it has ended."""
+    work = claim.work
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {work.column} NOT IN ({work.waiting}, {work.running}) FROM {work.table} "
+            "WHERE id = %s FOR NO KEY UPDATE",
+            [claim.id],
+        )
+        row = cursor.fetchone()
+    return bool(row and row[0])
 
 
 def settle(claim: Claim, **columns: Any) -> None:

@@ -14,7 +14,7 @@ from django.db.models import Max
 from agents.models import ModelRouteRevision
 from analysis.observations import CostCoverage
 from analysis.spend import CostGroup, fold
-from runs.engine.claims import EXECUTIONS, MEASURED, TOTALS, Claim, Lost, lock_claim
+from runs.engine.claims import EXECUTIONS, MEASURED, TOTALS, Claim, Lost, lock_claim, lock_row
 from runs.executors.contract import Ask, CallFailed, Executor, Post, Reply, Usage
 from runs.executors.prices import UNKNOWN, Fact, Prices, cost_of
 from runs.models import AttemptState, Call
@@ -79,7 +79,11 @@ class Account:
             _connect_anew()
             if began:
                 taken, usage, code = (time.monotonic() - began) * 1000, failure.usage, failure.code
-                self._stored(lambda: self._write(reference, AttemptState.FAILED, taken, usage, failure_code=code))
+                self._stored(
+                    lambda: self._counted(
+                        lambda: self._write(reference, AttemptState.FAILED, taken, usage, failure_code=code)
+                    )
+                )
             raise
         self.durations[reference] = (time.monotonic() - began) * 1000
         _connect_anew()
@@ -126,10 +130,21 @@ class Account:
                 keep()
                 end()
         except Lost:
-            with transaction.atomic():
+
+            def late() -> None:
                 self._settle(reference, reply)
                 keep()
+
+            self._counted(late)
             raise
+
+    def _counted(self, write: Callable[[], None]) -> None:
+        """Write what came back. Where its row has ended meanwhile, the row's cost is counted anew: it was paid."""
+        with transaction.atomic():
+            ended = lock_row(self.claim)
+            write()
+            if ended:
+                _count_anew(self.claim)
 
     def _stored(self, write: Callable[[], None]) -> None:
         """Write, again and again where the database cannot be reached or rolled back for another's sake."""
@@ -225,6 +240,19 @@ def totals(calls: Sequence[Call], kept: Sequence[str] = MEASURED) -> dict[str, A
         if name not in TOTALS
     }
     return columns_of(fact) | measured
+
+
+def _count_anew(claim: Claim) -> None:
+    """An ended row keeps its outcome, and shows what all of its calls cost. Sums that were kept of it are stale."""
+    told = totals(calls_of(claim), claim.work.totals)
+    with connection.cursor() as cursor:
+        names = ", ".join(f"{name} = %s" for name in told)
+        cursor.execute(f"UPDATE {claim.work.table} SET {names} WHERE id = %s", [*told.values(), claim.id])
+        if claim.work.experiment:
+            cursor.execute(
+                f"UPDATE runs_experiment SET late_costs = late_costs + 1 WHERE id = ({claim.work.experiment})",
+                [claim.id],
+            )
 
 
 def _sum[Number: (int, float)](values: Sequence[Number | None]) -> Number | None:

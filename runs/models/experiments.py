@@ -109,6 +109,8 @@ class Experiment(Record):
     """Why nothing new begins: empty where a person paused it, else the code of what has to be put right."""
     cancel_asked_at = models.DateTimeField(null=True)
     archived_at = models.DateTimeField(null=True)
+    late_costs = models.PositiveIntegerField(db_default=0)
+    """How often a cost became known after its item had ended; with each, kept sums are counted anew."""
 
     class Meta:
         constraints = [

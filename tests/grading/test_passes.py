@@ -291,7 +291,9 @@ def test_P8_only_original_passes_ask_for_every_right_of_launching(cast, access, 
 
 def test_a_lost_worker_leaves_an_indeterminate_judgment_that_is_not_asked_again(access, correct, provider, work):
     """S4, for judgments: a call had left."""
-    wire = factory.route("wire", "plain", kind="openai", base_url=provider.url)
+    wire = factory.route(
+        "wire", "plain", kind="openai", base_url=provider.url, input_micros=1_000_000, output_micros=1_000_000
+    )
     provider.rule("yes / yes", "hold")
     done = experiment(access, CASES[:1])
     actions.regrade(access=access, experiment=done, plan=GradingPlan([Planned(judge(access, correct, wire))]))
@@ -317,7 +319,10 @@ def test_a_lost_worker_leaves_an_indeterminate_judgment_that_is_not_asked_again(
     thread.join()
     row = Judgment.objects.get()
     assert (row.outcome, row.value, row.error_code) == (Outcome.INDETERMINATE, None, "invocation_indeterminate")
-    assert JudgmentAttempt.objects.get().state == "settled_late"
+    late = JudgmentAttempt.objects.get()
+    assert late.state == "settled_late" and late.cost_coverage == CostCoverage.COMPLETE
+    assert (row.cost_micros, row.cost_coverage) == (late.cost_micros, CostCoverage.COMPLETE)
+    assert Experiment.objects.get().late_costs == 1
     work()
     assert len(provider.calls) == 1
     assert GradingPass.objects.get().state == State.COMPLETED

@@ -68,7 +68,7 @@ def test_a_cost_that_nobody_knows_is_unknown(cast, omar):
 
 
 def test_amounts_of_two_currencies_are_not_added(made):
-    rows = [(2, 0, "USD", 2, "reported", 2, 100), (2, 0, "EUR", 2, "reported", 1, 70)]
+    rows = [(2, 0, "USD", 2, "reported", 2, 100, False), (2, 0, "EUR", 2, "reported", 1, 70, False)]
     spends = queries._tally(rows).spends
     assert [(one.currency, one.known_micros, one.coverage) for one in spends] == [
         ("EUR", 70, CostCoverage.PARTIAL),
