@@ -163,9 +163,9 @@ def _tally(rows: list[tuple[Any, ...]]) -> Tally:
     spends = []
     for currency in currencies or [""]:
         mine = [row for row in rows if row[2] == currency and row[3]]
-        priced = sum(row[5] for row in mine)
-        whole = priced == facts and all(row[3] == CostCoverage.COMPLETE for row in mine)
-        coverage = CostCoverage.NONE if not priced else CostCoverage.COMPLETE if whole else CostCoverage.PARTIAL
+        priced = sum(row[5] for row in mine if row[3] == CostCoverage.COMPLETE)
+        known = CostCoverage.COMPLETE if priced == facts else CostCoverage.PARTIAL
+        coverage = known if mine else CostCoverage.NONE
         basis = ", ".join(sorted({row[4] for row in mine if row[4]}))
         spends.append(Spend(int(sum(row[6] for row in mine)), coverage, basis, currency or "USD", facts, priced))
     return Tally(dict(states), dict(failures), tuple(spends))
