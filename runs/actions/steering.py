@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from analysis.observations import Generation
-from runs.engine import finishing, ledger, standing, wakes
-from runs.engine.claims import EXECUTIONS, Claim
-from runs.models import Batch, Execution, Experiment, State
+from runs.engine import finishing, standing, wakes
+from runs.models import Batch, Experiment, State
 from teams import audit
 from teams.access import Access
 from teams.bulk import database_now
@@ -54,13 +52,6 @@ def resume(*, access: Access, experiment: Experiment) -> Experiment:
     return found
 
 
-def _count_begun(experiment: Experiment) -> None:
-    """Items that waited again after some of their turns, say since they lost their worker, keep what those cost."""
-    begun = Execution.objects.filter(experiment=experiment, state=Generation.CANCELLED, epoch__gt=0)
-    for pk in begun.values_list("pk", flat=True):
-        ledger.count_anew(Claim(EXECUTIONS, pk, 0))
-
-
 @transaction.atomic
 def cancel(*, access: Access, experiment: Experiment) -> Experiment:
     """What waits is cancelled now; what has left settles, keeps its cost, and then the experiment is cancelled."""
@@ -68,14 +59,7 @@ def cancel(*, access: Access, experiment: Experiment) -> Experiment:
     if found.cancel_asked_at is None:
         found.cancel_asked_at = database_now()
         found.save(update_fields=["cancel_asked_at"])
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE runs_execution SET state = %s, error_code = 'cancelled', finished_at = clock_timestamp() "
-                "WHERE experiment_id = %s AND state = %s",
-                [Generation.CANCELLED.value, found.pk, Generation.PLANNED.value],
-            )
-            stopped = cursor.rowcount
-        _count_begun(found)
+        stopped = finishing.cancel_waiting(found.pk)
         audit.by("experiment.cancel_asked", access, found, number=found.number, not_begun=stopped)
         finishing.finish(found.pk)
         found.refresh_from_db()

@@ -6,7 +6,7 @@ import pytest
 
 from analysis.observations import CostCoverage, Generation, Spend
 from runs import actions, queries
-from runs.engine import finishing, ledger, quantum, turns
+from runs.engine import finishing, ledger, quantum, turns, working
 from runs.models import Attempt, AttemptState, Execution, Experiment, State
 from tests.factories import agents as factory
 
@@ -101,3 +101,14 @@ def test_an_item_that_is_cancelled_between_its_turns_keeps_what_they_cost(launch
     assert row.cost_micros == Attempt.objects.get().cost_micros > 0
     (shown,) = spends(experiment)
     assert shown.known_micros == row.cost_micros
+
+
+def test_an_item_that_lost_its_worker_after_the_cancellation_does_not_wait_for_ever(launched, cast):
+    experiment = launched(cases=2)
+    taken = turns.claim_next()
+    actions.cancel(access=cast.access(cast.ana), experiment=experiment)
+    Execution.objects.filter(state=Generation.RUNNING).update(lease_until="2020-01-01T00:00:00Z")
+    working.tick()
+    experiment.refresh_from_db()
+    assert experiment.state == State.CANCELLED
+    assert Execution.objects.get(pk=taken.claim.id).state == Generation.CANCELLED
