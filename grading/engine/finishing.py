@@ -11,8 +11,11 @@ from analysis.observations import Outcome
 from grading import columns
 from grading.actions.passes import complete
 from grading.engine.expecting import COMPLETED
-from grading.models import GradingPass, PassGrader
+from grading.engine.work import JUDGMENTS
+from grading.models import GradingPass, Judgment, PassGrader
 from runs import columns as arm_columns
+from runs.engine import ledger
+from runs.engine.claims import Claim
 from runs.models import ArmColumns, State
 from teams import audit
 from teams.bulk import database_now
@@ -68,12 +71,21 @@ def finish(pk: UUID) -> bool:
 
 
 def cancel(row: GradingPass) -> None:
-    """What was not judged stays apart as cancelled; a call that is under way settles late."""
+    """What was not judged stays apart as cancelled; a call that is under way settles late, with its cost."""
     with connection.cursor() as cursor:
         cursor.execute(
             f"UPDATE grading_judgment SET outcome = {Outcome.CANCELLED.value}, lease_until = NULL, "
             f"settled_at = clock_timestamp() WHERE grading_pass_id = %s AND {OPEN}",
             [row.pk],
         )
+        cursor.execute(
+            "UPDATE grading_judgmentattempt a SET state = 'indeterminate', settled_at = clock_timestamp(), "
+            "failure_code = 'invocation_indeterminate' FROM grading_judgment j "
+            "WHERE j.id = a.judgment_id AND j.grading_pass_id = %s AND a.state = 'admitted'",
+            [row.pk],
+        )
+    begun = Judgment.objects.filter(grading_pass=row, outcome=Outcome.CANCELLED, epoch__gt=0)
+    for pk in begun.values_list("pk", flat=True):
+        ledger.count_anew(Claim(JUDGMENTS, pk, 0))
     row.state, row.finished_at = State.CANCELLED, database_now()
     row.save(update_fields=["state", "finished_at"])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from django.db import connection, transaction
+from django.db import transaction
 
-from analysis.observations import Generation
 from runs.engine import finishing, standing, wakes
 from runs.models import Batch, Experiment, State
 from teams import audit
@@ -60,13 +59,7 @@ def cancel(*, access: Access, experiment: Experiment) -> Experiment:
     if found.cancel_asked_at is None:
         found.cancel_asked_at = database_now()
         found.save(update_fields=["cancel_asked_at"])
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "UPDATE runs_execution SET state = %s, error_code = 'cancelled', finished_at = clock_timestamp() "
-                "WHERE experiment_id = %s AND state = %s",
-                [Generation.CANCELLED.value, found.pk, Generation.PLANNED.value],
-            )
-            stopped = cursor.rowcount
+        stopped = finishing.cancel_waiting(found.pk)
         audit.by("experiment.cancel_asked", access, found, number=found.number, not_begun=stopped)
         finishing.finish(found.pk)
         found.refresh_from_db()

@@ -55,8 +55,31 @@ def finish(experiment: UUID) -> bool:
     return True
 
 
+@transaction.atomic
+def cancel_waiting(experiment: UUID) -> int:
+    """Items that wait are cancelled. Those that waited again after some of their turns keep what these cost."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE runs_execution SET state = {Generation.CANCELLED.value}, error_code = 'cancelled', "
+            f"finished_at = clock_timestamp() WHERE experiment_id = %s AND state = {Generation.PLANNED.value} "
+            "RETURNING id, epoch",
+            [experiment],
+        )
+        rows = cursor.fetchall()
+    for pk, epoch in rows:
+        if epoch:
+            ledger.count_anew(Claim(EXECUTIONS, pk, epoch))
+    return len(rows)
+
+
 def finish_all() -> int:
-    """End what should have ended: the worker that did the last item was lost before it could."""
+    """End what should have ended: the worker that did the last item was lost before it could.
+
+    What was under way when somebody cancelled may wait again since, because it lost its worker or was given back.
+    """
+    asked = Experiment.objects.filter(state=State.RUNNING, cancel_asked_at__isnull=False)
+    for pk in asked.values_list("pk", flat=True):
+        cancel_waiting(pk)
     with connection.cursor() as cursor:
         cursor.execute(
             f"""

@@ -144,7 +144,7 @@ class Account:
             ended = lock_row(self.claim)
             write()
             if ended:
-                _count_anew(self.claim)
+                count_anew(self.claim)
 
     def _stored(self, write: Callable[[], None]) -> None:
         """Write, again and again where the database cannot be reached or rolled back for another's sake."""
@@ -242,8 +242,8 @@ def totals(calls: Sequence[Call], kept: Sequence[str] = MEASURED) -> dict[str, A
     return columns_of(fact) | measured
 
 
-def _count_anew(claim: Claim) -> None:
-    """An ended row keeps its outcome, and shows what all of its calls cost. Sums that were kept of it are stale."""
+def count_anew(claim: Claim) -> None:
+    """What all calls of an ended row cost. Its outcome stays; sums that were kept of it are stale."""
     told = totals(calls_of(claim), claim.work.totals)
     with connection.cursor() as cursor:
         names = ", ".join(f"{name} = %s" for name in told)

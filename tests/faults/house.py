@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,11 +21,12 @@ from uuid import UUID
 
 import kombu.pools
 import psycopg
+import redis
 from django.core.management import call_command
 from django.db import connections
 
 from agents.models import ModelRoute
-from analysis.observations import Generation
+from analysis.observations import Generation, Outcome
 from config.celery import app
 from config.embedded import leash
 from config.embedded.binaries import find_postgres, find_valkey, reachable_postgres, reachable_valkey
@@ -33,7 +35,8 @@ from config.embedded.postgres import APP, OWNER, Postgres
 from config.embedded.processes import server_account
 from config.embedded.valkey import Valkey
 from config.settings import database
-from runs import actions
+from grading.models import GradingPass, Judgment
+from runs import actions, queries
 from runs.models import Attempt, Execution, Experiment, State
 from teams import actions as team_actions
 from teams.access import Access, current_access
@@ -259,11 +262,14 @@ class House:
 
     # --- processes
 
-    def worker(self, kind: str = "celery", *, dies: str = "", on: int = 1, **environment: str) -> Worker:
+    def worker(
+        self, kind: str = "celery", *, dies: str = "", holds: str = "", on: int = 1, **environment: str
+    ) -> Worker:
         number = len(self.workers) + 1
         died = self.servers.folder / "died"
         ready = self.servers.folder / f"ready-{number}"
         told: dict[str, str] = {"DIES_AT": dies, "DIES_ON": str(on), "DIED": str(died)} if dies else {}
+        told |= {"HOLDS_AT": holds, "HOLDS_ON": str(on), "HELD": str(self.held)} if holds else {}
         log = self.servers.folder / "log" / f"worker-{number}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
@@ -280,6 +286,40 @@ class House:
         until(ready.exists, "the worker is there", 60)
         found.ready_at = ready.stat().st_mtime
         return found
+
+    @property
+    def held(self) -> Path:
+        """Is there while a worker holds; taking it away lets go."""
+        return self.servers.folder / "held"
+
+    def web(self, *, dies: str) -> tuple[str, Worker]:
+        """A web server that dies, and where it listens."""
+        died, log = self.servers.folder / "died", self.servers.folder / "log" / "web.log"
+        told = {"DIES_AT": dies, "DIES_ON": "1", "DIED": str(died)}
+        with socket.create_server(("127.0.0.1", 0)) as listening, log.open("wb") as output:
+            port, fd = listening.getsockname()[1], listening.fileno()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.faults.worker", "web"],
+                cwd=ROOT,
+                env=self.environment | told | {"LISTENS": str(fd)},
+                stdout=output,
+                stderr=output,
+                pass_fds=[fd],
+                preexec_fn=leash.die_with(os.getpid(), signal.SIGTERM),
+            )
+        found = Worker("web", process, log, died)
+        self.workers.append(found)
+        self.stack.callback(found.end)
+        return f"http://127.0.0.1:{port}", found
+
+    @contextlib.contextmanager
+    def broker(self) -> Iterator[redis.Redis]:
+        """A connection of an operator's to the broker."""
+        client = redis.Redis(unix_socket_path=str(self.servers.valkey.socket))
+        try:
+            yield client
+        finally:
+            client.close()
 
     def owner(self) -> psycopg.Connection[Any]:
         return psycopg.connect(self.servers.postgres.url(OWNER), autocommit=True)
@@ -312,6 +352,23 @@ class House:
             raise AssertionError(f"{self.states(*experiments)}; {self.said()}") from None
         self.figures.setdefault("ended", round(time.time() - self.over, 2))
 
+    def judged(self, grading_pass: GradingPass) -> None:
+        """A pass has ended within the bound."""
+        left = max(1.0, self.over + BOUND - time.time())
+
+        def ended() -> bool:
+            return not GradingPass.objects.filter(pk=grading_pass.pk, state=State.RUNNING).exists()
+
+        try:
+            until(ended, "the pass ends", left)
+        except AssertionError:
+            raise AssertionError(self.said()) from None
+        self.figures.setdefault("ended", round(time.time() - self.over, 2))
+
+    def outcomes(self, grading_pass: GradingPass) -> list[str]:
+        rows = Judgment.objects.filter(grading_pass=grading_pass).order_by("execution__position")
+        return [Outcome(outcome).name.lower() for outcome in rows.values_list("outcome", flat=True)]
+
     def recovered(self, since: float) -> None:
         """How long after a fault the next item was claimed."""
         with self.owner() as owner:
@@ -333,6 +390,9 @@ class House:
     def said(self) -> str:
         return "\n".join(f"--- {one.log.name}\n{one.log.read_text()[-1500:]}" for one in self.workers)
 
+    def _tallies(self) -> list[tuple[Experiment, queries.Tally]]:
+        return queries.with_tallies(Experiment.objects.all())
+
     @property
     def references(self) -> list[UUID]:
         return [UUID(call.headers["x-request-id"]) for call in read_log(self.call_log)]
@@ -345,17 +405,9 @@ class House:
             lost = owner.execute(
                 "SELECT count(*) FROM acknowledged k WHERE k.id NOT IN (SELECT id FROM runs_experiment)"
             ).fetchone()
-            asked = owner.execute(
-                """
-                SELECT coalesce(sum(n - 1), 0) FROM (
-                    SELECT count(*) AS n FROM provider_call c JOIN runs_attempt a ON a.id = c.reference
-                    WHERE a.state NOT IN ('failed') GROUP BY a.execution_id, a.turn HAVING count(*) > 1) again
-                """
-            ).fetchone()
-            told = owner.execute(
-                "SELECT count(*) FROM runs_attempt WHERE failure_code = 'invocation_indeterminate'"
-                " OR state IN ('indeterminate', 'settled_late')"
-            ).fetchone()
+            asked = owner.execute(ledger.REPEATED).fetchone()
+            told = owner.execute(ledger.INDETERMINATE).fetchone()
+            paid = dict(owner.execute(ledger.PAID).fetchall())
         assert lost and asked and told
         self.figures |= {
             "calls": len(references),
@@ -365,6 +417,8 @@ class House:
             "indeterminate": int(told[0]),
         }
         assert wrong == {}
+        shown = {one.pk: sum(spend.known_micros for spend in tally.spends) for one, tally in self._tallies()}
+        assert shown == {pk: paid.get(pk, 0) for pk in shown}, "I10, as it is shown"
         assert (self.figures["repeated"], self.figures["lost"]) == (0, 0)
         assert self.figures["indeterminate"] >= dead
 

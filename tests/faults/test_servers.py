@@ -152,6 +152,46 @@ def test_the_broker_dies_below_a_worker(house):
     house.settled()
 
 
+def test_F30_a_broker_that_is_full_takes_no_message(house):
+    """What is under way goes on, a launch succeeds, and both are found when there is space."""
+    house.provider.rule("question 1", "hold")
+    experiment = house.launch(4)
+    worker = house.worker()
+    house.provider.wait_held(1, 30)
+    with house.broker() as broker:
+        broker.config_set("maxmemory", 1)
+        began = time.monotonic()
+        other = house.launch(2, name="Other")
+        assert time.monotonic() - began < 10
+        house.provider.release()
+        time.sleep(3)
+        broker.config_set("maxmemory", 0)
+    at = time.time()
+    house.fault_is_over()
+    house.ends(experiment, other)
+    house.recovered(at)
+    assert worker.process.poll() is None
+    assert len(house.references) == 6
+    house.settled()
+
+
+def test_F19_a_broker_that_accepts_and_says_nothing(house):
+    """A launch does not wait for it for longer than its socket's patience."""
+    house.worker()
+    process = house.servers.running[house.servers.valkey.name]
+    process.send_signal(signal.SIGSTOP)
+    began = time.monotonic()
+    experiment = house.launch(4)
+    assert time.monotonic() - began < 25
+    process.send_signal(signal.SIGCONT)
+    at = time.time()
+    house.fault_is_over()
+    house.ends(experiment)
+    house.recovered(at)
+    assert len(house.references) == 4
+    house.settled()
+
+
 def test_no_broker_at_all(polled):
     began = time.monotonic()
     experiment = polled.launch(4)

@@ -10,7 +10,9 @@ from teams import actions as team_actions
 from tests.faults.house import House, until
 
 TALK = [{"turns": [{"role": "user", "content": f"turn {at} of {case}"} for at in range(2)]} for case in range(3)]
-WHEN = ["planned", "during the call", "between turns"]
+WHEN = ["planned", "claimed", "during the call", "between turns"]
+ASKED = {"planned": 0, "claimed": 2, "during the call": 4, "between turns": 3}
+"""Calls by then; none leaves afterwards."""
 
 
 def cancel(house: House, experiment: Experiment) -> None:
@@ -34,6 +36,13 @@ def at_that_state(house: House, when: str, kind: str, act) -> Experiment:
         act(house, experiment)
         house.worker(kind)
         return experiment
+    if when == "claimed":
+        experiment = house.launch(TALK, by=house.omar)
+        house.worker(kind, holds="after the claim", on=2)
+        until(house.held.exists, "the second item is claimed", 30)
+        act(house, experiment)
+        house.held.unlink()
+        return experiment
     house.provider.rule("turn 1 of 1" if when == "during the call" else "turn 0 of 1", "hold")
     experiment = house.launch(TALK, by=house.omar)
     house.worker(kind)
@@ -51,10 +60,10 @@ def test_F35_cancel(opened, when, kind):
     house.fault_is_over()
     house.ends(experiment)
     assert Experiment.objects.get(pk=experiment.pk).state == State.CANCELLED
-    second = {"planned": "cancelled", "during the call": "completed", "between turns": "cancelled"}[when]
+    second = "completed" if when == "during the call" else "cancelled"
     first = "cancelled" if when == "planned" else "completed"
     assert house.states(experiment) == [first, second, "cancelled"]
-    assert len(house.references) == {"planned": 0, "during the call": 4, "between turns": 3}[when]
+    assert len(house.references) == ASKED[when]
     assert set(house.attempts(experiment)) <= {"settled"}
     house.settled()
 
@@ -72,8 +81,8 @@ def test_F36_rights_taken_away(opened, when, kind):
 
     until(paused, "the experiment is paused")
     asked = len(house.references)
-    assert asked == {"planned": 0, "during the call": 4, "between turns": 3}[when]
-    second = {"planned": "planned", "during the call": "completed", "between turns": "failed"}[when]
+    assert asked == ASKED[when]
+    second = {"during the call": "completed", "between turns": "failed"}.get(when, "planned")
     assert house.states(experiment)[1:] == [second, "planned"]
     restore(house)
     actions.resume(access=house.access(), experiment=Experiment.objects.get(pk=experiment.pk))

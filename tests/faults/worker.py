@@ -1,7 +1,8 @@
-"""A worker that can be told where to die: python -m tests.faults.worker celery|polling.
+"""A worker or a web server that can be told where to die: python -m tests.faults.worker celery|polling|web.
 
-DIES_AT names one of `POINTS`, DIES_ON the pass that is fatal, DIED a file that is made at that moment; while it
-exists nobody dies any more. Without DIES_AT it is a worker like any other.
+DIES_AT names one of the points below, DIES_ON the pass that is fatal, DIED a file that is made at that moment; while it
+exists nobody dies any more. HOLDS_AT and HELD are the same of a process that waits there until the file is gone.
+Without them it is a process like any other.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +26,26 @@ POINTS = {
     "in the middle of settling": ("runs.engine.ledger", "Account._settle", "after"),
     "after settling": ("runs.engine.finishing", "finish", "before"),
 }
+JUDGING = {
+    "before the claim commits": ("grading.engine.claiming", "_claimed", "after"),
+    "after the claim": ("grading.engine.judging", "work_on", "before"),
+    "after admission": POINTS["after admission"],
+    "after the answer": POINTS["after the answer"],
+    "in the middle of settling": POINTS["in the middle of settling"],
+    "at the end of the pass": ("grading.engine.finishing", "finish", "before"),
+}
+LAUNCHING = {
+    "in the middle of a launch": ("runs.actions.launching", "open_experiment", "after"),
+    "after a launch": ("runs.engine.wakes", "send", "before"),
+}
 CELERY = (
     *("worker", "--beat", "--scheduler", "celery.beat:Scheduler", "--concurrency", "1", "--loglevel", "INFO"),
     *("--without-gossip", "--without-mingle"),
 )
 
 
-def arm(point: str, on: int, died: Path) -> None:
-    module, name, when = POINTS[point]
+def arm(place: tuple[str, str, str], on: int, act: Callable[[], None]) -> None:
+    module, name, when = place
     __import__(module)
     owner: Any = sys.modules[module]
     *outer, last = name.split(".")
@@ -44,10 +59,10 @@ def arm(point: str, on: int, died: Path) -> None:
         passed += 1
         fatal = passed == on
         if fatal and when == "before":
-            die(died)
+            act()
         answer = real(*given, **named)
-        if fatal:
-            die(died)
+        if fatal and when == "after":
+            act()
         return answer
 
     setattr(owner, last, wrapped)
@@ -61,10 +76,33 @@ def die(died: Path) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def hold(held: Path) -> None:
+    held.touch()
+    while held.exists():
+        time.sleep(0.02)
+
+
+def serve(fd: str) -> None:
+    """gunicorn as `make run` starts it, with one process, which its parent replaces when it dies."""
+    from gunicorn.app.wsgiapp import run
+
+    from config.embedded.commands import evenhand
+
+    _, _, program, application, *options = evenhand().web
+    options[options.index("--workers") + 1] = "1"
+    sys.argv = [program, application, *(word.replace("{fd}", fd) for word in options)]
+    run()
+
+
 def main(kind: str) -> None:
     django.setup()
-    if os.environ.get("DIES_AT"):
-        arm(os.environ["DIES_AT"], int(os.environ["DIES_ON"]), Path(os.environ["DIED"]))
+    told, points = os.environ, POINTS | {f"{name}, judging": place for name, place in JUDGING.items()} | LAUNCHING
+    if told.get("DIES_AT"):
+        arm(points[told["DIES_AT"]], int(told["DIES_ON"]), partial(die, Path(told["DIED"])))
+    if told.get("HOLDS_AT"):
+        arm(points[told["HOLDS_AT"]], int(told["HOLDS_ON"]), partial(hold, Path(told["HELD"])))
+    if kind == "web":
+        serve(told["LISTENS"])
     import runs.executors.providers  # noqa: F401  # else the first call pays for loading the libraries
 
     ready = Path(os.environ["READY"])

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from django.db import Error
+from django.utils import timezone
 
 from analysis.observations import CostCoverage, Outcome
 from grading import actions
@@ -326,6 +328,56 @@ def test_a_lost_worker_leaves_an_indeterminate_judgment_that_is_not_asked_again(
     work()
     assert len(provider.calls) == 1
     assert GradingPass.objects.get().state == State.COMPLETED
+
+
+def test_what_was_under_way_when_a_pass_was_cancelled_keeps_its_cost(access, correct, provider, work):
+    """A first answer in another form was paid for; the second is under way, and settles late."""
+    prices = {"input_micros": 1_000_000, "output_micros": 1_000_000}
+    wire = factory.route("wire", "plain", kind="openai", base_url=provider.url, **prices)
+    provider.rule("yes / yes", "ok,hold")
+    done = experiment(access, CASES[:1])
+    made = actions.regrade(access=access, experiment=done, plan=GradingPlan([Planned(judge(access, correct, wire))]))
+    while running.step():
+        pass
+    working.tick()
+    claim = claiming.claim_next()
+
+    def judge_it() -> None:
+        from django.db import connections
+
+        try:
+            judging.work_on(claim)
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=judge_it)
+    thread.start()
+    provider.wait_held(1)
+    actions.cancel_pass(access=access, grading_pass=made)
+    first, second = JudgmentAttempt.objects.order_by("number")
+    row = Judgment.objects.get()
+    assert (first.state, second.state) == ("failed", "indeterminate")
+    assert row.cost_micros == first.cost_micros > 0 and row.cost_coverage == CostCoverage.PARTIAL
+    provider.release()
+    thread.join()
+    second.refresh_from_db()
+    row.refresh_from_db()
+    assert (second.state, row.outcome) == ("settled_late", Outcome.CANCELLED)
+    assert row.cost_micros == first.cost_micros + second.cost_micros > first.cost_micros
+    assert row.cost_coverage == CostCoverage.COMPLETE
+
+
+@pytest.mark.parametrize("column", ["value", "category", "outcome", "epoch", "error_code", "settled_at", "lease_until"])
+def test_of_a_settled_judgment_only_the_cost_may_change(access, correct, work, column):
+    version = assertion(access, correct)
+    actions.regrade(access=access, experiment=experiment(access, CASES[:1]), plan=GradingPlan([Planned(version)]))
+    work()
+    row = Judgment.objects.get()
+    given = {"category": "x", "error_code": "x"}.get(column, None if column in ("value", "settled_at") else 7)
+    given = timezone.now() if column == "lease_until" else given
+    with pytest.raises(Error, match="Cannot update"):
+        Judgment.objects.filter(pk=row.pk).update(**{column: given})
+    Judgment.objects.filter(pk=row.pk).update(cost_micros=5)
 
 
 def test_a_lost_worker_without_a_call_leaves_the_judgment_to_the_next(access, correct, provider, work):

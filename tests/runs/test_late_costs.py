@@ -6,7 +6,7 @@ import pytest
 
 from analysis.observations import CostCoverage, Generation, Spend
 from runs import actions, queries
-from runs.engine import finishing, ledger, quantum, turns
+from runs.engine import finishing, ledger, quantum, turns, working
 from runs.models import Attempt, AttemptState, Execution, Experiment, State
 from tests.factories import agents as factory
 
@@ -73,3 +73,42 @@ def test_what_was_done_again_was_paid_for_as_well(launched, cast, provider, wire
     assert both.known_micros == paid > alone.known_micros
     assert (both.facts, both.coverage) == (2, CostCoverage.PARTIAL)  # nobody knows what the refused call cost
     assert queries.tallies([experiment])[experiment.pk].states == {Generation.COMPLETED: 1}
+
+
+def test_an_item_that_is_cancelled_between_its_turns_keeps_what_they_cost(launched, cast, provider, wire, monkeypatch):
+    """It lost its worker after the first turn, and waits again."""
+    talk = [{"role": "user", "content": "first"}, {"role": "user", "content": "second"}]
+    experiment = launched(route=wire, cases=[{"turns": talk}])
+    taken = turns.claim_next()
+    item = quantum.Item(taken)
+    real = item._may_go_on
+
+    def lost() -> None:
+        if Attempt.objects.exists():
+            raise SystemExit
+        real()
+
+    monkeypatch.setattr(item, "_may_go_on", lost)
+    with pytest.raises(SystemExit):
+        item.run()
+    Execution.objects.filter(state=Generation.RUNNING).update(lease_until="2020-01-01T00:00:00Z")
+    finishing.sweep()
+    row = Execution.objects.get(pk=taken.claim.id)
+    assert row.state == Generation.PLANNED
+    actions.cancel(access=cast.access(cast.ana), experiment=experiment)
+    row.refresh_from_db()
+    assert row.state == Generation.CANCELLED
+    assert row.cost_micros == Attempt.objects.get().cost_micros > 0
+    (shown,) = spends(experiment)
+    assert shown.known_micros == row.cost_micros
+
+
+def test_an_item_that_lost_its_worker_after_the_cancellation_does_not_wait_for_ever(launched, cast):
+    experiment = launched(cases=2)
+    taken = turns.claim_next()
+    actions.cancel(access=cast.access(cast.ana), experiment=experiment)
+    Execution.objects.filter(state=Generation.RUNNING).update(lease_until="2020-01-01T00:00:00Z")
+    working.tick()
+    experiment.refresh_from_db()
+    assert experiment.state == State.CANCELLED
+    assert Execution.objects.get(pk=taken.claim.id).state == Generation.CANCELLED
