@@ -34,10 +34,11 @@ INSIDE: Final = (
 """.svc and .corp are not registered to anybody, and mean something inside a network."""
 
 
-def checked_url(text: str, *, place: str, loopback: bool) -> str:
+def checked_url(text: str, *, place: str, loopback: bool, as_written: bool = False) -> str:
     """An https address of a public host, without user, query or fragment; or a refusal.
 
-    `loopback` also allows plain http on this machine, as embedded mode needs for a local model server.
+    `loopback` also allows plain http on this machine, as embedded mode needs for a local model server. A slash at
+    the end goes, as something is joined to most addresses; `as_written` keeps it, where nothing is.
     """
     allowed = "An https address of a public host, such as https://models.example.org/v1."
     if len(text) > LONGEST or not text.isascii() or not text.isprintable() or any(c in text for c in " \\\"'<>^`{|}"):
@@ -57,12 +58,12 @@ def checked_url(text: str, *, place: str, loopback: bool) -> str:
     if loopback and is_loopback(host):
         if parts.scheme not in ("http", "https") or port is None or port < 1024:
             raise Refusal("invalid_field", "On this machine: http, and a port from 1024 on.", place=place)
-        return text.rstrip("/")
+        return text if as_written else text.rstrip("/")
     if parts.scheme != "https" or port not in PORTS:
         raise Refusal("invalid_field", f"{allowed} Ports are 443 and 8443.", place=place)
     if literal(host) is not None or not HOST.fullmatch(host) or host.endswith(INSIDE):
         raise Refusal("invalid_field", "A host is named, and not inside this network.", place=place)
-    return text.rstrip("/")
+    return text if as_written else text.rstrip("/")
 
 
 def is_loopback(host: str) -> bool:

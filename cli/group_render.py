@@ -42,7 +42,7 @@ def readiness(found: dict[str, Any]) -> str:
 
 def group(state: dict[str, Any]) -> str:
     """The arms side by side, and beside each its recorded cost with its coverage."""
-    head = ("Arm", "state", "answers", "failed", "judgments", "grading", "cost")
+    head = ("Arm", "state", "answers", "failed", "cancelled", "judgments", "grading", "cost")
     lines = [f"Group  {name(state)}  {state['id']}", "", table(head, [_arm(one) for one in state["states"]]), ""]
     for one in state["states"]:
         lines.append(f"{one['letter']}  {visible(str(one.get('name', '')))}  experiment {one['experiment']}")
@@ -67,7 +67,9 @@ def _arm(arm: dict[str, Any]) -> tuple[str, ...]:
         standing(arm),
         f"{arm['done']:,}/{arm['planned']:,}",
         f"{arm['failed']:,}",
-        f"{arm['judged']:,}/{arm['expected']:,}",
+        f"{arm['cancelled']:,}",
+        f"{arm['judged']:,}/{arm['expected']:,}"
+        + (f" ({arm['judgments_cancelled']:,} cancelled)" if arm["judgments_cancelled"] else ""),
         str(arm.get("grading_state", UNKNOWN)),
         cost(arm["generation_cost"]),
     )
@@ -104,4 +106,4 @@ def _difference(one: dict[str, Any], arms: Sequence[dict[str, Any]]) -> str:
 
 def _blocked(one: dict[str, Any]) -> str:
     place = f"{one['place']}: " if one["place"] else ""
-    return f"{place}{one['message']} {one['allowed']} [{one['code']}]"
+    return f"{place}{' '.join(dict.fromkeys((one['message'], one['allowed'])))} [{one['code']}]"

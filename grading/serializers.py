@@ -10,7 +10,7 @@ from rest_framework import serializers
 from analysis.observations import Direction, Kind
 from grading.models import EvidenceKind, GraderKind
 from grading.queries import GraderFigures, PassFigures
-from runs.serializers import ExperimentCounted
+from runs.serializers import RUN_STEPS, ExperimentCounted
 from teams.api import StrictSerializer
 
 
@@ -48,7 +48,6 @@ class PassShape(serializers.Serializer[Any]):
     graders = GraderShape(many=True)
 
 
-PASS_STEPS = ["resume", "cancel"]
 
 
 class PlannedGrader(StrictSerializer):
@@ -65,7 +64,7 @@ class NewPass(StrictSerializer):
 
 
 class NewPassStep(StrictSerializer):
-    step = serializers.ChoiceField(PASS_STEPS)
+    step = serializers.ChoiceField(RUN_STEPS)
 
 
 class ExperimentDetail(ExperimentCounted):

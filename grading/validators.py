@@ -66,7 +66,7 @@ def checked(config: Any, *, hosts: Collection[str], loopback: bool) -> dict[str,
     url = config.get("url")
     if not isinstance(url, str) or not url:
         raise Refusal("invalid_field", "The address that is called.", place="config.url")
-    url = checked_url(url, place="config.url", loopback=loopback)
+    url = checked_url(url, place="config.url", loopback=loopback, as_written=True)
     if host_of(url) not in hosts:
         raise Refusal("invalid_field", "Validators may not reach this host; operators list those.", place="config.url")
     sends = config.get("sends")

@@ -98,6 +98,10 @@ class Tally:
         return self.states.get(Generation.FAILED, 0)
 
     @property
+    def cancelled(self) -> int:
+        return self.states.get(Generation.CANCELLED, 0)
+
+    @property
     def other(self) -> int:
         return self.rows - self.completed - self.failed
 
@@ -258,7 +262,7 @@ def pace_of(experiment: Experiment, tally: Tally) -> Pace:
     """From what ended in the last two minutes; the times are the database's."""
     under_way = tally.states.get(Generation.RUNNING, 0)
     left = tally.states.get(Generation.PLANNED, 0) + under_way
-    done = tally.rows - left
+    done = tally.rows - left - tally.cancelled
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -406,6 +406,11 @@ document.addEventListener("keydown", (event) => {
     } else if (typing(document.activeElement) && document.activeElement.matches("[type=search]")) document.activeElement.blur();
     return;
   }
+  if (event.key === "Enter" && event.target.matches("input[data-enter]") && !event.isComposing) {
+    event.preventDefault(); // a form of several buttons would press its first one
+    document.getElementById(event.target.dataset.enter)?.click();
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing(event.target) || !shortcuts()) return;
   const { key } = event;
   if (performance.now() < goUntil) {

@@ -61,6 +61,7 @@ def edit_webhook(
     """Another name, address or choice of events. What waits goes to the new address."""
     access.require(*MANAGE)
     kept = _own(access, webhook)
+    _not_archived(kept)
     seen(kept.revision, revision, "The webhook")
     if name is not None:
         kept.name = given_name(name, "the webhook")
@@ -86,6 +87,8 @@ def ping(*, access: Access, webhook: Webhook) -> Delivery:
     _not_archived(kept)
     if kept.disabled_at is not None:
         raise Refusal("webhook_disabled", "A disabled webhook is told nothing.")
+    if Delivery.objects.filter(webhook=kept, event=PING, state=DeliveryState.WAITING).exists():
+        raise Refusal("conflict", "A ping is on its way already.")
     made = bodies.delivery(kept, PING, None, database_now(), None)
     made.save()
     audit.by("webhook.pinged", access, kept, delivery=str(made.pk))
@@ -178,7 +181,7 @@ def _not_archived(webhook: Webhook) -> None:
 
 
 def _checked(url: str) -> str:
-    url = checked_url(url.strip(), place="url", loopback=settings.EMBEDDED)
+    url = checked_url(url.strip(), place="url", loopback=settings.EMBEDDED, as_written=True)
     if host_of(url) not in queries.hosts():
         raise Refusal("invalid_field", "Webhooks may not reach this host; operators list those.", place="url")
     return url

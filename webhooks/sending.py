@@ -18,6 +18,8 @@ from webhooks import actions, queries, signing, words
 from webhooks.models import PING, Delivery, DeliveryState, Webhook
 
 SECONDS: Final = 10.0
+AT_ONCE: Final = 1
+"""Deliveries under way over all webhooks, however many receivers hang: workers have evaluations to run."""
 LEASE_SECONDS: Final = 60.0
 """Several times what an attempt may take, so that nobody renews it."""
 WAITS: Final = (60, 300, 1800, 21600)
@@ -60,6 +62,14 @@ class Claim:
 def claim_next(worker: str = "") -> Claim | None:
     """Claim the delivery that has waited longest, or nothing."""
     with transaction.atomic(), connection.cursor() as cursor:
+        # two claims at once would both find the only place free
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtext('webhooks.deliveries'))")
+        cursor.execute(
+            "SELECT count(*) FROM webhooks_delivery d WHERE d.state = 'waiting' AND d.lease_until >= clock_timestamp()"
+        )
+        under_way = cursor.fetchone()
+        if under_way is None or under_way[0] >= AT_ONCE:
+            return None
         cursor.execute(
             f"SELECT waiting.id {OF_ACTIVE} ORDER BY waiting.due_at LIMIT 1 FOR NO KEY UPDATE OF w SKIP LOCKED"
         )

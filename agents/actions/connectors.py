@@ -108,7 +108,7 @@ def checked_reach(given: Reach) -> Reach:
     """The fields tidied, or a refusal with the place of the fault."""
     address = given.address.strip()
     if address:
-        address = checked_url(address, place="address", loopback=settings.EMBEDDED)
+        address = checked_url(address, place="address", loopback=settings.EMBEDDED, as_written=True)
     secret = checked_secret(given.secret_ref)
     if secret and not address:
         raise Refusal("invalid_field", "A secret goes to an address; there is none.", place="secret_ref")

@@ -74,8 +74,11 @@ class ArmShape(serializers.Serializer[Any]):
     done = serializers.IntegerField()
     planned = serializers.IntegerField()
     failed = serializers.IntegerField()
+    cancelled = serializers.IntegerField()
     judged = serializers.IntegerField()
     expected = serializers.IntegerField(help_text="Judgments of the answers that are there.")
+    judgments_cancelled = serializers.IntegerField()
+    grading_pause_code = serializers.CharField()
     manifest_sha256 = serializers.CharField()
     generation_cost = CostFact(many=True)
 
@@ -159,8 +162,11 @@ def _shown(access: Access, pk: UUID) -> dict[str, Any]:
                 "done": one.pace.done,
                 "planned": one.pace.total,
                 "failed": one.tally.failed,
+                "cancelled": one.tally.cancelled,
                 "judged": one.judged,
                 "expected": one.expected,
+                "judgments_cancelled": one.cancelled,
+                "grading_pause_code": one.arm.original_pass.pause_code,
                 "manifest_sha256": one.experiment.manifest_sha256,
                 "generation_cost": [spend(folded) for folded in one.tally.spends],
             }

@@ -12,6 +12,7 @@ from analysis.observations import Outcome
 from comparisons.models import Arm, Group
 from comparisons.selection import Asked
 from grading.models import GradingPass, Judgment, PassGrader
+from grading.pauses import PAUSES
 from runs import codes
 from runs.models import Experiment, State
 from runs.queries import Pace, Tally, pace_of, tallies
@@ -39,8 +40,12 @@ class ArmState:
     pace: Pace
     judged: int
     expected: int
+    """Judgments of the answers that are there; of an ended pass those that it made, as it takes no later ones."""
     errors: int
+    cancelled: int
+    """Judgments that nobody made any more."""
     paused: str
+    grading_paused: str
 
     @property
     def working(self) -> bool:
@@ -78,7 +83,9 @@ def arm_states(group: Group) -> list[ArmState]:
         .order_by()
         .values("grading_pass")
         .annotate(
-            settled=Count("pk", filter=~Q(outcome__in=OPEN)),
+            rows=Count("pk"),
+            settled=Count("pk", filter=~Q(outcome__in=(*OPEN, Outcome.CANCELLED))),
+            cancelled=Count("pk", filter=Q(outcome=Outcome.CANCELLED)),
             errors=Count("pk", filter=Q(outcome=Outcome.GRADER_ERROR)),
         )
     }
@@ -93,9 +100,15 @@ def arm_states(group: Group) -> list[ArmState]:
                 tally=tally,
                 pace=pace_of(arm.experiment, tally),
                 judged=said.get("settled", 0),
-                expected=tally.completed * graders.get(arm.original_pass_id, 0),
+                expected=tally.completed * graders.get(arm.original_pass_id, 0)
+                if arm.original_pass.state == State.RUNNING
+                else said.get("rows", 0),
                 errors=said.get("errors", 0),
+                cancelled=said.get("cancelled", 0),
                 paused=codes.pause(arm.experiment.pause_code),
+                grading_paused=PAUSES.get(arm.original_pass.pause_code, "Somebody paused the grading.")
+                if arm.original_pass.paused_at is not None and arm.original_pass.state == State.RUNNING
+                else "",
             )
         )
     return found

@@ -293,6 +293,8 @@ def _grader_version(access: Access, pk: Any) -> GraderVersion:
 
 def _cost(access: Access, version: Version, arms: Sequence[ArmReady], per_arm: int) -> Cost:
     """From the tokens that nine of ten earlier answers on the dataset stayed within, and each arm's prices."""
+    if not per_arm:
+        return Cost(None, None, "", "Unknown: there is no case to ask.")
     with connection.cursor() as cursor:
         cursor.execute(
             """

@@ -69,7 +69,7 @@ def restore(*, access: Access, setup: Setup, version: TemplateVersion, fields_of
         raise Refusal("template_unavailable", f"What {version} says was taken away.", place="template_version")
     row = _locked(access, setup)
     same = row.template_id == version.template_id
-    row.before = row.fields if row.fields else None
+    row.before = _standing(row)
     row.template, row.template_version = version.template, version
     # an older version is no older revision, and a newer one was seen
     row.head = max(row.head or 0, version.number) if same else version.template.head
@@ -78,12 +78,22 @@ def restore(*, access: Access, setup: Setup, version: TemplateVersion, fields_of
 
 @transaction.atomic
 def undo(*, access: Access, setup: Setup) -> Setup:
-    """Bring back what the last restore replaced."""
+    """Bring back what the last restore replaced: the fields, and the template that they belonged to."""
     row = _locked(access, setup)
-    if row.before is not None:
-        fields, row.before = row.before, row.fields
-        return _replace(row, fields)
-    return row
+    if row.before is None:
+        return row
+    said, row.before = row.before, _standing(row)
+    row.template_id, row.template_version_id, row.head = said["template"], said["template_version"], said["head"]
+    return _replace(row, said["fields"])
+
+
+def _standing(row: Setup) -> dict[str, Any]:
+    return {
+        "fields": row.fields,
+        "template": str(row.template_id) if row.template_id else None,
+        "template_version": str(row.template_version_id) if row.template_version_id else None,
+        "head": row.head,
+    }
 
 
 @transaction.atomic
@@ -97,11 +107,13 @@ def refresh(*, access: Access, setup: Setup) -> Setup:
 
 
 @transaction.atomic
-def drop(*, access: Access, setup: Setup) -> None:
-    """Throw a setup away that never started. A started one stays with its group."""
+def drop(*, access: Access, setup: Setup) -> bool:
+    """Throw a setup away that never started. A started one stays with its group. Returns whether it went."""
     row = _locked(access, setup)
     if row.group_id is None:
         row.delete()
+        return True
+    return False
 
 
 def start(*, access: Access, setup: Setup, intent: Intent, readiness_sha256: str, key: str) -> Group:

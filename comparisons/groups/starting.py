@@ -11,8 +11,9 @@ from comparisons.groups.intent import Intent
 from comparisons.groups.readiness import ArmReady, check
 from comparisons.models import Arm, Group
 from datasets.models import SliceVersion, Version
+from grading import actions as grading
 from grading.actions import open_planned_pass
-from grading.models import PassOrigin
+from grading.models import GradingPass, PassOrigin
 from runs import actions as runs
 from runs.engine import wakes
 from runs.models import Experiment, Origin, State
@@ -100,20 +101,28 @@ def _snapshot(access: Access, arm: ArmReady, intent: Intent) -> Snapshot:
     return found
 
 
-STEPS = {"pause": runs.pause, "resume": runs.resume, "cancel": runs.cancel}
+STEPS = {
+    "pause": (runs.pause, grading.pause_pass),
+    "resume": (runs.resume, grading.resume_pass),
+    "cancel": (runs.cancel, grading.cancel_pass),
+}
 
 
 @transaction.atomic
 def steer(*, access: Access, group: Group, step: str) -> Group:
-    """Pause, resume or cancel every arm that runs. What has left settles in any case."""
+    """Pause, resume or cancel every arm that runs, and every original pass. What has left settles in any case."""
     access.require(*LAUNCH_RIGHTS)
     if step not in STEPS:
         raise Refusal("invalid_field", f"step is one of {', '.join(STEPS)}.", place="step")
-    found = Experiment.objects.filter(arm_in__group=group, state=State.RUNNING).order_by("arm")
-    running = list(found)
-    if not running:
-        raise Refusal("experiment_not_running", "No arm of the group runs.")
+    of_experiment, of_pass = STEPS[step]
+    rows = Experiment.objects.filter(arm_in__group=group, state=State.RUNNING).order_by("arm")
+    running = list(rows.select_for_update(no_key=True, of=("self",)))
     for experiment in running:
-        STEPS[step](access=access, experiment=experiment)
-    audit.by(f"group.{step}", access, group, arms=len(running))
+        of_experiment(access=access, experiment=experiment)
+    passes = list(GradingPass.objects.filter(arm__group=group, state=State.RUNNING).order_by("arm__index"))
+    for one in passes:
+        of_pass(access=access, grading_pass=one)
+    if not running and not passes:
+        raise Refusal("experiment_not_running", "No arm of the group runs, and none is being graded.")
+    audit.by(f"group.{step}", access, group, arms=len(running), passes=len(passes))
     return group

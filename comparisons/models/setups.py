@@ -17,7 +17,8 @@ class Setup(Record):
     `fields` holds what the form's fields said, checked or not. `key` is the request key of the start; it stays while
     the fields do. `head` is the current revision of `template` as this person has seen it last, whichever of its
     versions was restored. `saving` is a save of a template whose answer is not known yet: its request key, and the
-    fields and the revision that it was sent with. `before` are the fields that the last restore replaced.
+    fields and the revision that it was sent with. `before` is what the last restore
+    replaced: fields, template, version and revision.
     """
 
     team = models.ForeignKey(Team, on_delete=models.PROTECT)

@@ -44,8 +44,7 @@ def _shown(request: TeamRequest, group: UUID) -> dict[str, Any]:
         "group": found,
         "arms": arms,
         "first": first.experiment,
-        "running": any(one.experiment.state == "running" for one in arms),
-        "all_paused": all(one.experiment.paused_at for one in arms if one.experiment.state == "running"),
+        "all_paused": all(one.held for one in arms if one.working),
         "working": any(one.working for one in arms),
         "comparisons": [
             (one.arm.letter, first.arm.letter, f"{paired}?{queries.comparison_of(found, one, first)}")

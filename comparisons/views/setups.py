@@ -54,8 +54,27 @@ def setup(request: TeamRequest, setup: UUID, step: str) -> HttpResponse:
         return redirect("comparisons:group", team=request.access.team.slug, group=row.group_id)
     if request.method != "POST":
         return _page(request, row, step, row.fields, judged=request.GET.get("check") == "1")
-    row = setups.keep(access=request.access, setup=row, fields=_posted(request, step))
+    posted = _posted(request, step)
+    if _overtaken(request, row, posted):
+        message = (
+            "This step was changed elsewhere since you opened it. It shows what you wrote; send it again to keep it."
+        )
+        return _page(request, row, step, {**row.fields, **posted}, refused=Refusal("revision_stale", message))
+    try:
+        row = setups.keep(access=request.access, setup=row, fields=posted)
+    except Refusal as refusal:
+        return _page(request, row, step, row.fields, refused=refusal)
     return _sent(request, row, step)
+
+
+def _overtaken(request: TeamRequest, row: Setup, posted: Fields) -> bool:
+    """Whether the page that was sent shows something else than was kept meanwhile, from another tab."""
+    seen = request.POST.get("seen", "")
+    return (
+        bool(seen)
+        and seen != row.key
+        and any(row.fields.get(name, values) != values for name, values in posted.items())
+    )
 
 
 @team_page(*LAUNCH_RIGHTS, methods=("POST",))
@@ -87,6 +106,8 @@ def use_template(request: TeamRequest, template: UUID) -> HttpResponse:
     chosen = templates.versions_of(found).filter(number=lists.whole(request.POST.get("version", ""))).first()
     if chosen is None:
         raise Refusal("not_found")
+    if found.archived_at is not None:
+        raise Refusal("template_archived", f"The template {found.name} is archived.")
     if templates.body_of(chosen) is None:
         raise Refusal("template_unavailable", f"What {chosen} says was taken away.")
     return _restore(request, setups.begin(access=access, pk=new_id(), fields={}), chosen)
@@ -104,8 +125,8 @@ def again(request: TeamRequest, group: UUID) -> HttpResponse:
 
 @team_page(*LAUNCH_RIGHTS, methods=("POST",))
 def drop_setup(request: TeamRequest, setup: UUID) -> HttpResponse:
-    setups.drop(access=request.access, setup=setups.own(request.access, setup))
-    messages.success(request, "The setup is dropped.")
+    gone = setups.drop(access=request.access, setup=setups.own(request.access, setup))
+    messages.success(request, "The setup is dropped." if gone else "The setup has started; it stays with its group.")
     return redirect("comparisons:groups", team=request.access.team.slug)
 
 
@@ -143,6 +164,8 @@ def _sent(request: TeamRequest, row: Setup, step: str) -> HttpResponse:
     form = _form(request, row, row.fields)
     form.is_valid()
     form.only(step)
+    if step == ORDER[-1]:
+        return redirect(_address(request, row, step))
     if form.errors:
         return _page(request, row, step, row.fields, form=form)
     return redirect(_address(request, row, ORDER[ORDER.index(step) + 1]))

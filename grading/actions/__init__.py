@@ -12,7 +12,7 @@ from grading.actions.hosts import list_host
 from grading.actions.metrics import create_metric
 from grading.actions.passes import complete, definition_of, grader_version, open_pass
 from grading.actions.planning import GradingPlan, Planned, checked_plan, open_planned_pass
-from grading.actions.regrading import cancel_pass, regrade, resume_pass
+from grading.actions.regrading import cancel_pass, pause_pass, regrade, resume_pass
 
 __all__ = [
     "GradingPlan",
@@ -29,6 +29,7 @@ __all__ = [
     "list_host",
     "open_pass",
     "open_planned_pass",
+    "pause_pass",
     "regrade",
     "rename_grader",
     "restore_grader",

@@ -83,6 +83,10 @@ def checked_plan(access: Access, plan: GradingPlan) -> GradingPlan:
         if one.version.pk in seen:
             raise Refusal("plan_grader_unusable", f"{one.version} stands in the plan twice.", place=f"graders[{at}]")
         seen.add(one.version.pk)
+        route = one.version.route_revision
+        if route is not None and (route.route.active_id is None or route.route.archived_at is not None):
+            message = f"The model route of {one.version} is not active."
+            raise Refusal("route_inactive", message, place=f"graders[{at}]")
         if one.evidence not in one.version.evidence:
             raise Refusal("plan_evidence_unfit", f"{one.version} does not accept it.", place=f"graders[{at}].evidence")
         needs = one.evidence == EvidenceKind.ENRICHMENT or _needs_enrichment(one.version)

@@ -11,13 +11,14 @@ from runs.engine import wakes
 from runs.models import Experiment, State
 from teams import audit
 from teams.access import Access
+from teams.bulk import database_now
 from teams.given import line
 from teams.permissions import GRADING_RIGHTS
 from teams.refusals import Code, Refusal, register
 
 register(
     {
-        "pass_not_running": Code(409, "Only a running pass can be resumed or cancelled."),
+        "pass_not_running": Code(409, "Only a running pass can be paused, resumed or cancelled."),
         "grading_creator_unauthorized": Code(
             409, "Give whoever made the pass the rights back, or start another pass yourself."
         ),
@@ -46,12 +47,26 @@ def resume_pass(*, access: Access, grading_pass: GradingPass) -> GradingPass:
     found = _held(access, grading_pass)
     if found.paused_at is None:
         return found
-    if not claiming.may_judge(found):
+    code = claiming.hindrance(found)
+    if code == "experiment_archived":
+        raise Refusal("conflict", f"Experiment {found.experiment.number} is archived; restore it first.")
+    if code:
         raise Refusal("grading_creator_unauthorized", f"{found.creator} may not grade in this team any more.")
     found.paused_at, found.pause_code = None, ""
     found.save(update_fields=["paused_at", "pause_code"])
     audit.by("pass.resumed", access, found, number=found.number)
     wakes.wake(found.parallel, "grading.tasks.work")
+    return found
+
+
+@transaction.atomic
+def pause_pass(*, access: Access, grading_pass: GradingPass) -> GradingPass:
+    """Nothing new is judged until somebody resumes it. What is under way settles."""
+    found = _held(access, grading_pass)
+    if found.paused_at is None:
+        found.paused_at, found.pause_code = database_now(), ""
+        found.save(update_fields=["paused_at", "pause_code"])
+        audit.by("pass.paused", access, found, number=found.number)
     return found
 
 

@@ -20,7 +20,7 @@ from teams.api import known_parameters, page_of, valid
 from teams.permissions import GRADING_RIGHTS, Right
 
 SOME_ID = "0198c0de-0000-7000-8000-000000000001"
-STEPS = {"resume": actions.resume_pass, "cancel": actions.cancel_pass}
+STEPS = {"pause": actions.pause_pass, "resume": actions.resume_pass, "cancel": actions.cancel_pass}
 
 
 def _experiment(access: Access, experiment: UUID) -> Experiment:
@@ -80,7 +80,7 @@ class Passes(endpoints.TeamView):
 
 
 class PassSteps(endpoints.TeamView):
-    """Resumes or cancels a pass."""
+    """Pauses, resumes or cancels a pass."""
 
     needed = {"POST": GRADING_RIGHTS}
 

@@ -27,8 +27,8 @@ def judge_some() -> int:
         grading_pass = claiming.next_pass(JUDGMENTS, [GraderKind.ASSERTION.value])
         if grading_pass is None:
             return 0
-        if not claiming.may_judge(grading_pass):
-            claiming.pause(grading_pass)
+        if code := claiming.hindrance(grading_pass):
+            claiming.pause(grading_pass, code)
             return 0
         rows = list(
             Judgment.objects.select_for_update(of=("self",), skip_locked=True)

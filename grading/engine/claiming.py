@@ -15,6 +15,7 @@ from grading.models import GraderKind, GradingPass, PassOrigin
 from runs.engine import standing
 from runs.engine.claims import Claim, Work, worker_name
 from runs.engine.limits import full_routes
+from runs.models import Experiment
 from teams import audit
 from teams.models import Team
 from teams.permissions import GRADING_RIGHTS, LAUNCH_RIGHTS
@@ -73,9 +74,10 @@ def _claim(work: Work, worker: str) -> Claim | None:
             grading_pass = next_pass(work, CALLING)
             if grading_pass is None:
                 return None
-            if may_judge(grading_pass):
+            code = hindrance(grading_pass)
+            if not code:
                 return _claimed(work, grading_pass, worker)
-            pause(grading_pass)
+            pause(grading_pass, code)
 
 
 def _claimed(work: Work, grading_pass: GradingPass, worker: str) -> Claim | None:
@@ -96,13 +98,21 @@ def _claimed(work: Work, grading_pass: GradingPass, worker: str) -> Claim | None
     return None if row is None else Claim(work, row[0], row[1])
 
 
+def hindrance(grading_pass: GradingPass) -> str:
+    """The code of what keeps a pass from going on just now; empty where nothing does."""
+    archived = Experiment.objects.filter(pk=grading_pass.experiment_id).exclude(archived_at=None)
+    if archived.exists():
+        return "experiment_archived"
+    return "" if may_judge(grading_pass) else "grading_creator_unauthorized"
+
+
 def may_judge(grading_pass: GradingPass) -> bool:
     """Whether whoever made the pass may have it go on. Of an original pass every right of launching is asked."""
     needed = LAUNCH_RIGHTS if grading_pass.origin == PassOrigin.ORIGINAL else GRADING_RIGHTS
     return standing.may_start(grading_pass.creator_id, grading_pass.experiment.team_id, *needed)
 
 
-def pause(grading_pass: GradingPass, code: str = "grading_creator_unauthorized") -> None:
+def pause(grading_pass: GradingPass, code: str) -> None:
     """Nothing new is judged until somebody resumes it. What is under way settles."""
     with connection.cursor() as cursor:
         cursor.execute(

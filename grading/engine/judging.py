@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
+from agents.models import ModelRoute, ModelRouteRevision
 from analysis.observations import Outcome
 from grading import judges, validators
 from grading.engine import claiming
@@ -29,7 +30,6 @@ from runs.engine.ledger import Account, by_fee, by_route
 from runs.engine.subjects import target_of
 from runs.executors import executor_for
 from runs.executors.contract import Ask, CallFailed, Message, Post, Reply
-from runs.models import Experiment
 from teams.bulk import database_now
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,16 @@ AGAIN: Final = frozenset({"output_invalid"})
 
 
 class NotAllowed(Exception):
-    """Whoever made the pass may not have it go on."""
+    """The pass may not go on just now; the code says why."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def route_is_active(route: ModelRouteRevision) -> bool:
+    """Whether operators let calls go over the route; the revision that is pinned may be an older one."""
+    return ModelRoute.objects.filter(pk=route.route_id, archived_at=None).exclude(active=None).exists()
 
 
 def work_on(claim: Claim) -> None:
@@ -50,8 +59,8 @@ def work_on(claim: Claim) -> None:
             task.run()
         except Lost:
             log.warning("%s %s is no longer ours; what came back late is kept", claim.work.owner, claim.id)
-        except NotAllowed:
-            claiming.pause(task.grading_pass)
+        except NotAllowed as reason:
+            claiming.pause(task.grading_pass, reason.code)
             task.give_back()
         except CallFailed as failure:
             task.end(grader_error(""), failure.code)
@@ -90,9 +99,11 @@ class Task:
 
     def _may_go_on(self) -> None:
         """Asked before protected content is read, and before each call."""
-        there = Experiment.objects.filter(pk=self.grading_pass.experiment_id, archived_at=None).exists()
-        if not there or not claiming.may_judge(self.grading_pass):
-            raise NotAllowed
+        if code := claiming.hindrance(self.grading_pass):
+            raise NotAllowed(code)
+        route = self.version.route_revision
+        if route is not None and not route_is_active(route):
+            raise NotAllowed("route_inactive")
 
     def _ask_judge(self, config: dict[str, Any]) -> None:
         evidence, scale = evidence_of(self.row.execution, self.grading_pass), scale_of(self.version.grader.definition)

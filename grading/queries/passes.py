@@ -11,6 +11,7 @@ from django.db.models import Count
 
 from analysis.observations import Direction, Generation, Kind, Outcome
 from grading.models import GradingPass, Judgment, MetricDefinition, PassGrader, Reasoning
+from grading.pauses import PAUSES
 from runs.models import Execution, Experiment, State
 
 OUTSTANDING = (Outcome.PENDING, Outcome.WAITING_FOR_EVIDENCE)
@@ -75,7 +76,7 @@ class PassFigures:
     @property
     def paused(self) -> str:
         """Why nothing new is judged, in words."""
-        return "Whoever made the pass may not have it go on. Give them their rights back and resume, or grade anew."
+        return PAUSES.get(self.grading_pass.pause_code, "Somebody paused it.")
 
     @property
     def expected(self) -> int:

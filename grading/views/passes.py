@@ -21,6 +21,7 @@ from teams.records import new_id
 from teams.refusals import Refusal
 
 STEPS: Final = {
+    "pause": (actions.pause_pass, "Paused. What is under way settles."),
     "resume": (actions.resume_pass, "It goes on."),
     "cancel": (actions.cancel_pass, "Cancelled. What was judged stays."),
 }

@@ -296,3 +296,48 @@ def test_tools_that_would_be_run_over_a_connector_without_an_address_stand_in_th
     assert started(access, given).arm_set.count() == 2
     recorded = check(access, intents.read({**given, "tool_policy": "record"}))
     assert recorded.ready and "Tools run" not in dict(recorded.arms[0].facts)
+
+
+def test_a_group_that_is_only_graded_yet_is_paused_resumed_and_cancelled_as_a_whole(access, given):
+    group = started(access, given)
+    while working.step():
+        pass
+    grading_work.tick()
+    arms = list(Arm.objects.filter(group=group).select_related("original_pass"))
+    assert {arm.original_pass.state for arm in arms} == {"running"}
+    starting.steer(access=access, group=group, step="pause")
+    assert not grading_work.step() and all(one.held for one in queries.arm_states(group))
+    starting.steer(access=access, group=group, step="resume")
+    starting.steer(access=access, group=group, step="cancel")
+    states = queries.arm_states(group)
+    assert [(one.judged, one.cancelled, one.expected) for one in states] == [(0, 4, 4)] * 2
+    refused("experiment_not_running", starting.steer, access=access, group=group, step="cancel")
+
+
+def test_what_was_cancelled_is_counted_apart(access, given):
+    group = started(access, given)
+    for _ in range(3):
+        working.step()
+    starting.steer(access=access, group=group, step="cancel")
+    working.tick()
+    states = queries.arm_states(group)
+    assert sum(one.pace.done for one in states) == 3
+    assert sum(one.tally.cancelled for one in states) == 5
+
+
+def test_a_judge_whose_route_is_off_stands_in_the_way_and_pauses_its_pass(access, given):
+    """Turned off before the check it blocks the start; turned off later nothing more is asked."""
+    version = judge(access, "large")
+    with_judge = given | {"graders": [*given["graders"], {"version": str(version.pk), "evidence": "generation"}]}
+    with_judge["arms"] = [{"route": "small"}, {"route": "other"}]
+    factory.route("other", "fixture:support")
+    group = started(access, with_judge)
+    while working.step():
+        pass
+    agent_actions.deactivate_route(route=factory.ModelRoute.objects.get(key="large"), by=None)
+    grading_work.tick()
+    while grading_work.step():
+        pass
+    codes = {arm.original_pass.pause_code for arm in Arm.objects.filter(group=group).select_related("original_pass")}
+    assert codes == {"route_inactive"}
+    assert "route_inactive" in {one.code for one in check(access, intents.read(with_judge)).blocked}

@@ -10,6 +10,7 @@ import pytest
 from agents import actions as agent_actions
 from comparisons.groups import offering
 from comparisons.models import Group, Setup
+from datasets.models import Dataset
 from grading import actions as grading
 from grading.models import Grader
 from teams.records import new_id
@@ -224,3 +225,36 @@ def test_a_step_asks_the_database_as_often_for_many_graders_and_snapshots_as_for
     for step, most in {"subject": 24, "arms": 24, "grading": 24, "readiness": 48}.items():
         with django_assert_max_num_queries(most):
             assert ana.get(f"{here}{step}").status_code == 200
+
+
+def test_the_first_button_of_every_step_goes_on(cast, given, page_client):
+    """Enter in a field presses a form's first button: that is Next, never a step back or a restore."""
+    ana = page_client(cast.ana)
+    here = filled(ana, given)
+    for step in ("subject", "arms", "grading", "readiness"):
+        page = ana.get(f"{here}{step}").content.decode()
+        first = re.search(r'<button[^>]*form="setup"[^>]*>', page).group(0)
+        assert 'value="next"' in first and page.index(first) < page.index('<nav aria-label="Steps"')
+    assert ana.post(f"{here}readiness", {"go": "next"})["Location"] == f"{here}readiness"
+    assert ana.post(f"{here}readiness", {"go": "whatever"})["Location"] == f"{here}readiness"
+
+
+def test_a_step_that_another_tab_changed_is_shown_before_it_is_overwritten(cast, given, page_client):
+    ana = page_client(cast.ana)
+    here = begun(ana, given)
+    seen = Setup.objects.get().key
+    ana.post(f"{here}subject", subject(given, name="From the other tab"))
+    late = ana.post(f"{here}subject", subject(given, name="From this tab", seen=seen))
+    assert late.status_code == 409 and "revision_stale" in late.content.decode()
+    assert late.context["form"]["name"].value() == "From this tab"
+    assert Setup.objects.get().fields["name"] == ["From the other tab"]
+    again = ana.post(f"{here}subject", subject(given, name="From this tab", seen=Setup.objects.get().key))
+    assert again.status_code == 302 and Setup.objects.get().fields["name"] == ["From this tab"]
+
+
+def test_without_a_case_no_cost_is_invented(cast, access, given, page_client):
+    ana = page_client(cast.ana)
+    here = filled(ana, given)
+    Dataset.objects.update(archived_at="2026-01-01T00:00:00Z")
+    page = ana.get(f"{here}readiness").content.decode()
+    assert "$0" not in page and "there is no case to ask" in page

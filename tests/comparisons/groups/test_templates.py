@@ -153,8 +153,9 @@ def test_a_restore_can_be_undone(cast, given, saved, page_client):
     ana.post(f"{here}subject", subject(given, name="Mine", go="restore", template=str(saved.template_id)))
     assert Setup.objects.get().fields["name"] == [given["name"]]
     ana.post(f"{here}arms", {"go": "undo"})
-    found = Setup.objects.get().fields
-    assert {name: found[name] for name in before} == before
+    row = Setup.objects.get()
+    assert {name: row.fields[name] for name in before} == before
+    assert (row.template, row.template_version, row.head) == (None, None, None)  # the next save goes nowhere unasked
 
 
 def test_R15_a_key_finds_its_group_after_the_template_vanished_and_a_fresh_start_needs_it(
