@@ -18,6 +18,7 @@ app.conf.update(
     accept_content=["json"],
     task_serializer="json",
     broker_connection_retry_on_startup=True,
+    broker_channel_error_retry=True,  # a broker that is full answers with errors; a worker outlives them
     broker_transport_options={"socket_timeout": 10, "health_check_interval": 15, "global_keyprefix": "evenhand."},
     worker_hijack_root_logger=False,
     timezone="UTC",

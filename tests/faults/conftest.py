@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.house import House, open_house, template
+from tests.faults.house import House, open_house
 from tests.faults.report import table, written
+from tests.faults.servers import template
 
 HERE = Path(__file__).parent
 
@@ -21,6 +22,14 @@ if sys.platform != "linux":
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--faults-report", metavar="FILE", help="write what the faults did to a file")
     parser.addoption("--seeds", default="1", metavar="N,N", help="the seeds of faults that take one")
+    parser.addoption("--schedules", type=int, default=0, metavar="N", help="so many random schedules of several faults")
+    parser.addoption("--soak", type=int, default=0, metavar="MINUTES", help="work with a fault every 20 seconds")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """What takes long is there only when it is asked for."""
+    option = {HERE / "test_schedules.py": "--schedules", HERE / "test_soak.py": "--soak"}.get(collection_path)
+    return True if option and not config.getoption(option, default=0) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -33,6 +42,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
         seeds = [int(one) for one in str(metafunc.config.getoption("--seeds", default="1")).split(",")]
         metafunc.parametrize("seed", seeds, ids=[f"seed{one}" for one in seeds])
+    if "schedule" in metafunc.fixturenames:
+        schedules = range(1, metafunc.config.getoption("--schedules", default=0) + 1)
+        metafunc.parametrize("schedule", schedules, ids=[f"schedule{one}" for one in schedules])
+    if "soak" in metafunc.fixturenames:
+        metafunc.parametrize("soak", [metafunc.config.getoption("--soak", default=0)])
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
@@ -47,7 +61,14 @@ def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
         for line in table(ours):
             terminalreporter.write_line(line)
         if config.getoption("--faults-report", default=""):
-            Path(config.getoption("--faults-report")).write_text(written(ours))
+            Path(config.getoption("--faults-report")).write_text(written(ours, _asked(config)))
+
+
+def _asked(config: pytest.Config) -> str:
+    """How this run was asked for."""
+    given = {"--seeds": "1", "--schedules": 0, "--soak": 0, "--faults-report": "", "-k": ""}
+    said = {name: config.getoption(name, default=usual) for name, usual in given.items()}
+    return " ".join(f"{name} {value}" for name, value in said.items() if value and value != given[name])
 
 
 @pytest.fixture(scope="session")

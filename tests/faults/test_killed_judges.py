@@ -14,7 +14,8 @@ from grading.actions import GradingPlan, Planned
 from grading.models import GradingPass, Judgment
 from runs.engine import working
 from runs.models import State
-from tests.faults.house import House, until
+from tests.faults.house import House
+from tests.faults.servers import until
 from tests.faults.worker import JUDGING
 
 CASES = 5

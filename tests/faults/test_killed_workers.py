@@ -10,7 +10,8 @@ import time
 import pytest
 
 from runs.models import Experiment, State
-from tests.faults.house import LEASE, House, until
+from tests.faults.house import LEASE, House
+from tests.faults.servers import until
 from tests.faults.worker import POINTS
 
 CASES = 6

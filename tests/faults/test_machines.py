@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from runs.models import Attempt
-from tests.faults.house import House, until
+from tests.faults.house import House
+from tests.faults.servers import until
 
 
 @pytest.mark.parametrize("shift", ["+1h", "-1h"])

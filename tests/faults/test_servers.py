@@ -14,8 +14,9 @@ from runs.engine import wakes
 from runs.models import Experiment
 from teams import actions as team_actions
 from teams.models import Receipt
-from tests.faults.house import House, point_django_at, until
+from tests.faults.house import House
 from tests.faults.proxy import Relay
+from tests.faults.servers import point_django_at, until
 
 
 @pytest.mark.parametrize("kind", ["celery", "polling"])

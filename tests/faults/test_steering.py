@@ -7,7 +7,8 @@ import pytest
 from runs import actions
 from runs.models import Experiment, State
 from teams import actions as team_actions
-from tests.faults.house import House, until
+from tests.faults.house import House
+from tests.faults.servers import until
 
 TALK = [{"turns": [{"role": "user", "content": f"turn {at} of {case}"} for at in range(2)]} for case in range(3)]
 WHEN = ["planned", "claimed", "during the call", "between turns"]

@@ -14,7 +14,7 @@ import pytest
 from runs.models import Experiment
 from teams import actions as team_actions
 from teams.models import Receipt
-from tests.faults.house import until
+from tests.faults.servers import until
 from tests.faults.worker import LAUNCHING
 
 
