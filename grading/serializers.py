@@ -48,8 +48,6 @@ class PassShape(serializers.Serializer[Any]):
     graders = GraderShape(many=True)
 
 
-
-
 class PlannedGrader(StrictSerializer):
     version = serializers.UUIDField(help_text="Id of a grader's version.")
     evidence = serializers.ChoiceField(EvidenceKind.values, required=False, default=EvidenceKind.GENERATION.value)
