@@ -1,4 +1,4 @@
-"""Why passes are paused by themselves."""
+"""Why passes are paused by themselves, in words."""
 
 from __future__ import annotations
 
