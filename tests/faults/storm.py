@@ -15,6 +15,7 @@ from django.db import connections
 from runs import actions
 from runs.models import Execution, Experiment, State
 from teams import actions as team_actions
+from teams.refusals import Refusal
 from tests.faults.house import LEASE, House
 from tests.faults.ledger import CANARY
 from tests.faults.servers import until
@@ -96,12 +97,14 @@ class Storm:
     def cancel_one(self) -> None:
         running = list(Experiment.objects.filter(state=State.RUNNING, cancel_asked_at=None).order_by("number"))
         if len(running) > 1:
-            actions.cancel(access=self.house.access(), experiment=self.random.choice(running))
+            with contextlib.suppress(Refusal):  # it has ended meanwhile
+                actions.cancel(access=self.house.access(), experiment=self.random.choice(running))
 
     def resume_all(self) -> None:
         """What lost its starter's rights for a while goes on."""
         for experiment in Experiment.objects.filter(state=State.RUNNING).exclude(paused_at=None):
-            actions.resume(access=self.house.access(), experiment=experiment)
+            with contextlib.suppress(Refusal):
+                actions.resume(access=self.house.access(), experiment=experiment)
 
 
 def launched(house: House, chance: random.Random, cases: int) -> Experiment:

@@ -155,7 +155,7 @@ def test_the_broker_dies_below_a_worker(house):
 
 def test_F30_a_broker_that_is_full_takes_no_message(house):
     """What is under way goes on, a launch succeeds, and both are found when there is space."""
-    house.provider.rule("question 1", "hold")
+    house.provider.rule("question 1", "hold,ok", key="the first of both experiments")
     experiment = house.launch(4)
     worker = house.worker()
     house.provider.wait_held(1, 30)
