@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import cache
 from typing import Final
 
 import httpx2
@@ -27,11 +26,6 @@ class Posting:
 EXECUTOR: Final = Posting()
 
 
-@cache
-def _client() -> httpx2.AsyncClient:
-    return client()
-
-
 async def _call(post: Post, key: str, admit: bridge.Admit) -> Reply:
     wire = Wire(admit, post.reference)
     WIRE.set(wire)
@@ -41,7 +35,7 @@ async def _call(post: Post, key: str, admit: bridge.Admit) -> Reply:
         headers["Authorization"] = f"Bearer {key}"
     try:
         async with asyncio.timeout(post.seconds):
-            answer = await _client().post(post.url, content=canonical(body), headers=headers)
+            answer = await client().post(post.url, content=canonical(body), headers=headers)
     except TimeoutError:
         raise CallFailed("provider_timed_out") from None
     except httpx2.TimeoutException:

@@ -55,7 +55,7 @@ MICROS: Final = Decimal(1_000_000)
 
 @lru_cache(maxsize=64)
 def _model(target: Target, mark: str, key: str) -> Model:
-    """A model with open connections. A key that was changed where it stands is another `mark`."""
+    """A model of the shared client. A key that was changed where it stands is another `mark`."""
     base, wire = target.base_url or None, client()
     if target.kind == "anthropic":
         sdk = AsyncAnthropic(api_key=key or "none", base_url=base, http_client=wire, max_retries=0)

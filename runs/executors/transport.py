@@ -6,6 +6,7 @@ import ssl
 from collections.abc import Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Final
 
 import httpcore2
@@ -18,6 +19,8 @@ from runs.executors.contract import CallFailed
 
 LARGEST_ANSWER: Final = 8 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
+NOT_HANDED_ON: Final = ("transfer-encoding", "set-cookie")
+"""The body is whole by then, and a client that all calls share must not carry one receiver's cookie to the next."""
 
 
 class SecondRequest(RuntimeError):
@@ -111,7 +114,7 @@ class Transport(httpx2.AsyncHTTPTransport):
             await answer.aclose()
         return httpx2.Response(
             status_code=answer.status_code,
-            headers=[(name, value) for name, value in answer.headers.items() if name.lower() != "transfer-encoding"],
+            headers=[(name, value) for name, value in answer.headers.items() if name.lower() not in NOT_HANDED_ON],
             content=wire.body,
             request=request,
         )
@@ -134,8 +137,13 @@ class Transport(httpx2.AsyncHTTPTransport):
         wire.body = bytes(found)
 
 
+@cache
 def client() -> httpx2.AsyncClient:
-    """A client that follows nothing, asks no proxy and keeps no cookie."""
+    """The process's one client, which follows nothing, asks no proxy and keeps no cookie.
+
+    One for all routes and receivers: nobody closes the connections of a client that is dropped, so models come and
+    go and the client stays.
+    """
     return httpx2.AsyncClient(
         transport=Transport(),
         follow_redirects=False,

@@ -36,6 +36,7 @@ class Provider:
     def __init__(self, *, default: str = "ok", port: int = 0, log: Path | None = None) -> None:
         self.change = threading.Condition()
         self.closing = threading.Event()
+        self.cookie = ""  # set by every answer, where there is one
         self.faults: list[BaseException] = []
         self._scripts = Scripts(default)
         self._journal = Journal(log)
@@ -82,6 +83,11 @@ class Provider:
     def held(self) -> int:
         """Requests that wait at the barrier."""
         return len(self._waiting)
+
+    @property
+    def connections(self) -> int:
+        """Those that are open now."""
+        return len(self._server._lines)
 
     def wait_calls(self, n: int, timeout: float = 5) -> None:
         """Returns when at least n calls have arrived."""
@@ -370,6 +376,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _head(self, status: int, headers: dict[str, str]) -> None:
         self.send_response(status)
         self.send_header("x-request-id", f"req_{self.call.number}")
+        if self.server.provider.cookie:
+            self.send_header("Set-Cookie", self.server.provider.cookie)
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from analysis.observations import CostCoverage
-from runs.executors import addresses, executor_for, prices
+from runs.executors import addresses, executor_for, prices, providers
 from runs.executors.contract import FAILURES, Ask, CallFailed, Message, Target, Usage
 from tests.provider.server import Provider
 
@@ -61,6 +61,22 @@ def test_a_conversation_and_its_settings_go_out_as_they_are(provider):
     assert (body["temperature"], body["seed"], body["stop"]) == (0.5, 3, ["END"])
     assert body.get("max_completion_tokens", body.get("max_tokens")) == 7
     assert body["tools"][0]["function"]["name"] == "find"
+
+
+def test_a_cookie_is_never_sent_back(provider):
+    provider.cookie = "session=zq-crumb; Path=/"
+    for _ in range(2):
+        call(ask(provider))
+    assert [sent.headers.get("cookie") for sent in provider.calls] == [None, None]
+
+
+def test_routes_that_come_and_go_leave_no_connection_open(provider):
+    """More routes than models are kept: those of the models that went would never be closed by anybody."""
+    kept = providers._model.cache_info().maxsize
+    for number in range(kept + 3):
+        call(ask(provider, model=f"plain-{number}"))
+    assert providers._model.cache_info().currsize == kept
+    assert provider.connections == 1
 
 
 FAULTS = {
