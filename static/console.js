@@ -444,17 +444,20 @@ document.addEventListener("focusin", ({ target }) => {
 // --- wide tables ------------------------------------------------------------------------------------------
 // A table that scrolls sideways can be scrolled by keys in every browser; one that fits is no stop on the way.
 
+function markScrolling(wrap) {
+  const wide = wrap.scrollWidth > wrap.clientWidth + 1 || wrap.scrollHeight > wrap.clientHeight + 1;
+  const scrolls = wide && getComputedStyle(wrap).overflowX !== "visible";
+  if (scrolls === wrap.hasAttribute("tabindex")) return;
+  if (scrolls) {
+    wrap.tabIndex = 0;
+    wrap.setAttribute("role", "group");
+    wrap.setAttribute("aria-label", find("caption", wrap)?.textContent.trim() || "Table");
+  } else for (const name of ["tabindex", "role", "aria-label"]) wrap.removeAttribute(name);
+}
+
+// Rows that are opened or loaded grow the table inside a frame that keeps its size, so both are watched.
 const widths = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const wide = target.scrollWidth > target.clientWidth + 1 || target.scrollHeight > target.clientHeight + 1;
-    const scrolls = wide && getComputedStyle(target).overflowX !== "visible";
-    if (scrolls === target.hasAttribute("tabindex")) continue;
-    if (scrolls) {
-      target.tabIndex = 0;
-      target.setAttribute("role", "group");
-      target.setAttribute("aria-label", find("caption", target)?.textContent.trim() || "Table");
-    } else for (const name of ["tabindex", "role", "aria-label"]) target.removeAttribute(name);
-  }
+  for (const wrap of new Set(entries.map(({ target }) => target.closest(".table-wrap")))) if (wrap) markScrolling(wrap);
 });
 
 // --- start -----------------------------------------------------------------------------------------------
@@ -463,7 +466,7 @@ function start(root) {
   restoreDetails(root);
   for (const element of all("[data-poll-url]", root)) if (!Live.started.has(element)) live.add(new Live(element));
   for (const input of all("[data-drop] input[type=file]", root)) listFiles(input);
-  for (const table of all(".table-wrap:not([tabindex])", root)) widths.observe(table);
+  for (const wrap of all(".table-wrap:not([tabindex])", root)) for (const box of [wrap, ...wrap.children]) widths.observe(box);
 }
 
 document.addEventListener("htmx:load", ({ detail }) => start(detail.elt));
