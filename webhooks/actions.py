@@ -24,6 +24,8 @@ from webhooks.models import PING, Delivery, DeliveryState, Event, Webhook
 MANAGE: Final = (Right.EVALUATION_MANAGE,)
 TASK: Final = "webhooks.tasks.work"
 MOST_WEBHOOKS: Final = 50
+MOST_ATTEMPTS: Final = 1_000
+"""Of one delivery, however often a person has it sent again."""
 
 
 def host_of(url: str) -> str:
@@ -94,6 +96,30 @@ def ping(*, access: Access, webhook: Webhook) -> Delivery:
     audit.by("webhook.pinged", access, kept, delivery=str(made.pk))
     wakes.wake(1, TASK)
     return made
+
+
+@transaction.atomic
+def send_again(*, access: Access, webhook: Webhook, delivery: Delivery) -> Delivery:
+    """One more attempt at a delivery that has ended, with the same id and body."""
+    access.require(*MANAGE)
+    kept = _own(access, webhook)
+    _not_archived(kept)
+    if kept.disabled_at is not None:
+        raise Refusal("webhook_disabled", "A disabled webhook is told nothing.")
+    told: Delivery = Delivery.objects.select_for_update(no_key=True).get(pk=delivery.pk, webhook=kept)
+    if told.event == PING:
+        raise Refusal("conflict", "Send another ping instead.")
+    if told.state == DeliveryState.WAITING:
+        raise Refusal("conflict", "It is on its way already.")
+    if told.attempts >= MOST_ATTEMPTS:
+        raise Refusal("conflict", f"It was sent {MOST_ATTEMPTS:,} times, which is enough.")
+    told.state, told.ended_at, told.due_at, told.most_attempts = (
+        DeliveryState.WAITING, None, database_now(), told.attempts + 1,
+    )  # fmt: skip
+    told.save(update_fields=["state", "ended_at", "due_at", "most_attempts"])
+    audit.by("webhook.sent_again", access, kept, delivery=str(told.pk))
+    wakes.wake(1, TASK)
+    return told
 
 
 @transaction.atomic

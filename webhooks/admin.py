@@ -26,6 +26,17 @@ class Webhooks(ReadOnly):
 
 @admin.register(Delivery)
 class Deliveries(ReadOnly):
-    list_display = ("id", "webhook", "event", "state", "attempts", "last_code", "last_status", "due_at", "ended_at")
+    list_display = (
+        "id",
+        "webhook",
+        "event",
+        "state",
+        "attempts",
+        "most_attempts",
+        "last_code",
+        "last_status",
+        "due_at",
+        "ended_at",
+    )
     list_filter = ("state", "event", "webhook__team")
     list_select_related = ("webhook",)

@@ -10,4 +10,9 @@ urlpatterns = [
     path("webhooks/<uuid:webhook>/steps", api_views.WebhookSteps.as_view(), name="webhook_steps"),
     path("webhooks/<uuid:webhook>/pings", api_views.WebhookPings.as_view(), name="webhook_pings"),
     path("webhooks/<uuid:webhook>/deliveries", api_views.Deliveries.as_view(), name="webhook_deliveries"),
+    path(
+        "webhooks/<uuid:webhook>/deliveries/<uuid:delivery>/attempts",
+        api_views.DeliveryAttempts.as_view(),
+        name="delivery_attempts",
+    ),
 ]

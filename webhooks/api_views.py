@@ -167,3 +167,31 @@ class Deliveries(endpoints.TeamView):
         state = lists.chosen(request._request, "state", DeliveryState.values)
         rows = queries.deliveries_of(found, state)
         return page_of(request, rows, lambda row: serializers.DeliveryRow(row).data)
+
+
+class DeliveryAttempts(endpoints.TeamView):
+    """Sends a delivery again."""
+
+    needed = {"POST": MANAGE}
+
+    @extend_schema(
+        operation_id="send_delivery_again",
+        parameters=[endpoints.REQUEST_KEY],
+        request=None,
+        responses=endpoints.created(serializers.DeliveryRow),
+    )
+    def post(self, request: Request, webhook: UUID, delivery: UUID) -> Response:
+        """One more attempt at a delivery that has ended, with the same id and body."""
+        known_parameters(request)
+        access, found = self.access, _webhook(self.access, webhook)
+        told: Delivery = access.find(queries.deliveries_of(found), team="webhook__team", pk=delivery)
+        row, made = receipts.once(
+            access,
+            "webhook.send_again",
+            endpoints.request_key(request),
+            {"delivery": str(told.pk)},
+            Delivery,
+            lambda: actions.send_again(access=access, webhook=found, delivery=told),
+        )
+        row.refresh_from_db()
+        return Response(serializers.DeliveryRow(row).data, status=201 if made else 200)

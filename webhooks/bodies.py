@@ -19,7 +19,7 @@ from runs.models import Experiment, State
 from runs.queries import tallies
 from teams.models import Team
 from teams.records import new_id
-from webhooks.models import Delivery, Event, Webhook
+from webhooks.models import ATTEMPTS, PING, Delivery, Event, Webhook
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,10 @@ def delivery(webhook: Webhook, event: str, object_id: UUID | None, at: datetime,
         link = settings.PUBLIC_URL.rstrip("/") + ended.path
         body |= {"object": {"type": ended.kind, "id": str(object_id), "link": link, **ended.more}}
         body |= {"state": ended.state, "counts": ended.counts}
-    return Delivery(pk=pk, webhook=webhook, event=event, object_id=object_id, occurred_at=at, body=body)
+    most = 1 if event == PING else ATTEMPTS
+    return Delivery(
+        pk=pk, webhook=webhook, event=event, object_id=object_id, occurred_at=at, body=body, most_attempts=most
+    )
 
 
 def ended(event: str, team: Team, object_id: UUID) -> Ended | None:

@@ -24,6 +24,8 @@ class Event(models.TextChoices):
 
 PING = "ping"
 """Sent when a person asks for it, to any webhook."""
+ATTEMPTS = 5
+"""After which a delivery is given up, unless a person asks for one more."""
 
 
 class Webhook(Record):
@@ -80,6 +82,8 @@ class Delivery(Record):
     body = models.JSONField()
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveSmallIntegerField(db_default=0)
+    most_attempts = models.PositiveSmallIntegerField(db_default=ATTEMPTS)
+    """It ends at so many; one more whenever a person has it sent again."""
     due_at = models.DateTimeField(db_default=Now())
     epoch = models.PositiveIntegerField(db_default=0)
     lease_until = models.DateTimeField(null=True)

@@ -15,7 +15,7 @@ from runs.executors import posting
 from runs.executors.contract import CallFailed, Post
 from teams import audit
 from webhooks import actions, queries, signing, words
-from webhooks.models import PING, Delivery, DeliveryState, Webhook
+from webhooks.models import ATTEMPTS, PING, Delivery, DeliveryState, Webhook
 
 SECONDS: Final = 10.0
 AT_ONCE: Final = 1
@@ -23,8 +23,7 @@ AT_ONCE: Final = 1
 LEASE_SECONDS: Final = 60.0
 """Several times what an attempt may take, so that nobody renews it."""
 WAITS: Final = (60, 300, 1800, 21600)
-"""Seconds after each attempt that failed; after one more it is given up."""
-ATTEMPTS: Final = len(WAITS) + 1
+"""Seconds after each attempt that failed; after one more it is given up, so that there are ATTEMPTS."""
 REST_SECONDS: Final = 60
 """For which a receiver that failed is left alone, so that a dead one does not hold up the living."""
 DISABLED_AFTER: Final = 5
@@ -33,7 +32,7 @@ DISABLED_AFTER: Final = 5
 FREE: Final = (
     "d.state = 'waiting' AND d.due_at <= clock_timestamp() "
     "AND (d.lease_until IS NULL OR d.lease_until < clock_timestamp()) "
-    f"AND d.attempts < CASE WHEN d.event = '{PING}' THEN 1 ELSE {ATTEMPTS} END"
+    "AND d.attempts < d.most_attempts"
 )
 HELD: Final = "id = %s AND epoch = %s AND state = 'waiting' AND lease_until >= clock_timestamp()"
 OF_ACTIVE: Final = f"""
@@ -56,7 +55,12 @@ class Claim:
 
     @property
     def last(self) -> bool:
-        return self.delivery.event == PING or self.delivery.attempts >= ATTEMPTS
+        return self.delivery.attempts >= self.delivery.most_attempts
+
+    @property
+    def counts(self) -> bool:
+        """Whether giving it up speaks against the receiver: a ping does not, and what is sent again was counted."""
+        return self.delivery.most_attempts == ATTEMPTS
 
 
 def claim_next(worker: str = "") -> Claim | None:
@@ -127,7 +131,7 @@ def _failed(claim: Claim, code: str, status: int | None) -> None:
             return
     elif not _settle(claim, state=DeliveryState.GIVEN_UP.value, **said):
         return
-    elif delivery.event != PING:
+    elif claim.counts:
         _count(delivery.webhook_id)
     with connection.cursor() as cursor:
         cursor.execute(
@@ -171,15 +175,15 @@ def sweep() -> int:
     """Give up what lost workers left at the last attempt. Returns how many there were."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT id, webhook_id, event FROM webhooks_delivery d WHERE state = 'waiting' "
-            f"AND lease_until < clock_timestamp() AND attempts >= CASE WHEN event = '{PING}' THEN 1 ELSE {ATTEMPTS} END"
+            "SELECT id, webhook_id, most_attempts FROM webhooks_delivery d WHERE state = 'waiting' "
+            "AND lease_until < clock_timestamp() AND attempts >= most_attempts"
         )
         rows = cursor.fetchall()
     return sum(_lost(*row) for row in rows)
 
 
 @transaction.atomic
-def _lost(pk: UUID, webhook: UUID, event: str) -> bool:
+def _lost(pk: UUID, webhook: UUID, most_attempts: int) -> bool:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE webhooks_delivery SET state = %s, last_code = %s, ended_at = clock_timestamp(), lease_until = NULL "
@@ -188,7 +192,7 @@ def _lost(pk: UUID, webhook: UUID, event: str) -> bool:
         )
         if cursor.rowcount != 1:
             return False
-    if event != PING:
+    if most_attempts == ATTEMPTS:
         _count(webhook)
     return True
 

@@ -61,6 +61,7 @@ class DeliveryRow(serializers.Serializer[Any]):
     body = serializers.DictField()
     state = serializers.ChoiceField(DELIVERY_STATES)
     attempts = serializers.IntegerField()
+    most_attempts = serializers.IntegerField(help_text="It ends at so many; sending it again allows one more.")
     due_at = serializers.DateTimeField(help_text="When the next attempt may be made, while it waits.")
     attempted_at = serializers.DateTimeField(allow_null=True)
     last_code = serializers.CharField(help_text="Why the last attempt failed.")

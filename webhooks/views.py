@@ -107,8 +107,8 @@ def _shown(request: TeamRequest, webhook: UUID) -> dict[str, Any]:
         "deliveries": [(one, words.says(one.last_code)) for one in page],
         "state": state,
         "states": DeliveryState.choices,
-        "most": sending.ATTEMPTS,
         "working": found.waiting > 0 and found.disabled_at is None,  # type: ignore[attr-defined]  # annotated
+        "query": f"?{query}" if query else "",
         "poll": f"{poll}?{query}" if query else poll,
     }
 
@@ -128,6 +128,18 @@ def ping(request: TeamRequest, webhook: UUID) -> HttpResponse:
     actions.ping(access=request.access, webhook=found)
     messages.success(request, "A ping is on its way; its delivery below says what comes of it.")
     return redirect("webhooks:detail", team=request.access.team.slug, webhook=found.pk)
+
+
+@team_page(*MANAGE, methods=("POST",))
+def send_again(request: TeamRequest, webhook: UUID, delivery: UUID) -> HttpResponse:
+    """One more attempt at a delivery that has ended; back to the list as it was."""
+    found = _webhook(request, webhook)
+    told = request.access.find(queries.deliveries_of(found), team="webhook__team", pk=delivery)
+    actions.send_again(access=request.access, webhook=found, delivery=told)
+    messages.success(request, "It is sent once more, with the same id and body.")
+    here = reverse("webhooks:detail", kwargs={"team": request.access.team.slug, "webhook": found.pk})
+    query = request.GET.urlencode()
+    return redirect(f"{here}?{query}" if query else here)
 
 
 @team_page(*MANAGE, methods=("POST",))

@@ -455,7 +455,7 @@ NO_PAGES = {
         ("comparisons:use_template", "comparisons:archive_template", "comparisons:restore_template"), "a button"
     ),
     "comparisons:group_state": "a part of a page",
-    **dict.fromkeys(("webhooks:ping", "webhooks:rotate", "webhooks:steer"), "a button"),
+    **dict.fromkeys(("webhooks:ping", "webhooks:send_again", "webhooks:rotate", "webhooks:steer"), "a button"),
     "webhooks:deliveries": "a part of a page",
     **dict.fromkeys(("experiments:progress", "experiments:test_state", "graders:passes"), "a part of a page"),
 }

@@ -86,6 +86,7 @@ OBJECTS: dict[str, Callable[[World], Any]] = {
     "row": lambda world: world.brought.pk,
     "mapping": lambda world: world.mapping.pk,
     "webhook": lambda world: world.webhook.pk,
+    "delivery": lambda world: world.webhook.delivery_set.get().pk,
 }
 """What each parameter of an address names. A new parameter needs a row here."""
 
@@ -125,6 +126,6 @@ FOREIGN = (
     *("dataset", "revision", "item", "slice", "subject", "experiment"),
     *("agent", "snapshot", "connector", "asset", "release", "configuration", "test", "group", "template", "setup"),
     *("grader", "metric"),
-    *("user", "role", "invitation", "token", "row", "mapping", "webhook"),
+    *("user", "role", "invitation", "token", "row", "mapping", "webhook", "delivery"),
 )
 """Parameters that name an object of a team by its id."""

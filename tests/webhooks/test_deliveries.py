@@ -20,6 +20,7 @@ from runs import actions as run_actions
 from runs.executors import addresses
 from runs.models import Execution, Experiment
 from teams.models import AuditEvent
+from teams.refusals import Refusal
 from tests.comparisons.groups.test_groups import started
 from tests.conftest import ROOT
 from tests.shape.world import CANARY, build
@@ -229,6 +230,100 @@ def test_after_five_attempts_it_is_given_up_and_after_five_of_those_disabled(
     actions.enable_webhook(access=access, webhook=webhook)
     webhook.refresh_from_db()
     assert (webhook.state, webhook.failures, webhook.disabled_code) == ("active", 0, "")
+
+
+def test_what_has_ended_is_sent_once_more_with_the_same_id_and_body(
+    webhook, receiver, access, launched, work, tell, later, only
+):
+    receiver.answers = [500] * sending.ATTEMPTS + [503, 200, 200]
+    launched(cases=1)
+    work()
+    for _ in range(sending.ATTEMPTS):
+        tell()
+        later()
+    assert (only().state, only().attempts) == ("given_up", 5)
+    webhook.refresh_from_db()
+    assert webhook.failures == 1
+    for state, attempts, failures in (("given_up", 6, 1), ("delivered", 7, 0), ("delivered", 8, 0)):
+        actions.send_again(access=access, webhook=webhook, delivery=only())
+        assert only().ended_at is None
+        assert tell() == 1
+        later()
+        assert tell() == 0, "once"
+        webhook.refresh_from_db()
+        assert (only().state, only().attempts, webhook.failures) == (state, attempts, failures)
+    assert len({(heard.raw, heard.headers["evenhand-delivery"]) for heard in receiver.heard}) == 1
+    assert all(heard.verified(secret(webhook)) for heard in receiver.heard)
+
+
+def test_a_worker_that_is_lost_while_sending_again_counts_nothing_twice(
+    webhook, receiver, access, launched, work, tell, later, only
+):
+    launched(cases=1)
+    work()
+    tell()
+    actions.send_again(access=access, webhook=webhook, delivery=only())
+    assert sending.claim_next("lost") is not None
+    later()
+    assert tell() == 0
+    webhook.refresh_from_db()
+    assert (only().state, only().last_code, webhook.failures) == ("given_up", "webhook_worker_lost", 0)
+
+
+def test_what_waits_is_a_ping_or_leads_to_a_webhook_that_is_off_is_not_sent_again(
+    webhook, make, receiver, access, launched, work, tell, later, only, monkeypatch
+):
+    def refused(delivery, of=webhook) -> str:
+        with pytest.raises(Refusal) as found:
+            actions.send_again(access=access, webhook=of, delivery=delivery)
+        return found.value.message or found.value.code
+
+    receiver.answers = [500, 200]
+    launched(cases=1)
+    work()
+    tell()
+    assert refused(only()) == "It is on its way already."
+    later()
+    tell()
+    told = only()
+    monkeypatch.setattr(actions, "MOST_ATTEMPTS", 2)
+    assert "enough" in refused(told)
+    ping = actions.ping(access=access, webhook=webhook)
+    tell()
+    assert "another ping" in refused(ping)
+    actions.disable_webhook(access=access, webhook=webhook)
+    assert refused(told) == "A disabled webhook is told nothing."
+    actions.archive_webhook(access=access, webhook=webhook)
+    assert "archived" in refused(told)
+
+
+def test_two_who_send_it_again_at_once_send_it_once(webhook, receiver, access, launched, work, tell, only):
+    launched(cases=1)
+    work()
+    tell()
+    told, barrier, said = only(), threading.Barrier(4), []
+
+    def again() -> None:
+        try:
+            barrier.wait()
+            actions.send_again(access=access, webhook=webhook, delivery=told)
+            said.append("sent")
+        except Refusal as refusal:
+            said.append(refusal.code)
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=again) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(said) == ["conflict", "conflict", "conflict", "sent"]
+    assert tell() == 1 and len(receiver.heard) == 2
+
+
+def test_a_wait_follows_every_attempt_but_the_last():
+    assert len(sending.WAITS) == sending.ATTEMPTS - 1
 
 
 def test_a_success_begins_the_count_anew(webhook, receiver, launched, work, tell):
@@ -479,7 +574,7 @@ def test_kill_9_during_the_call_leaves_a_delivery_that_is_made_again(webhook, re
     """A worker in a process of its own, killed while the receiver has not answered; the receiver sees one id twice."""
     receiver.hold = threading.Event()
     actions.ping(access=access, webhook=webhook)
-    Delivery.objects.update(event="group.ended")  # a ping is tried once
+    Delivery.objects.update(event="group.ended", most_attempts=sending.ATTEMPTS)  # a ping is tried once
     address = urlsplit(os.environ["DATABASE_URL"])
     database = address._replace(path="/" + connection.settings_dict["NAME"]).geturl()
     worker = subprocess.Popen(

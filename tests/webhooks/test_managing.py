@@ -173,6 +173,40 @@ def test_a_program_sets_one_up(cast, listed, receiver, api_client, tell):
     assert program.get(f"/api/v1/webhooks/{pk}").json()["state"] == "archived"
 
 
+def test_a_delivery_is_sent_again_from_the_page_and_over_the_api(
+    cast, webhook, make, launched, work, receiver, api_client, page_client, tell
+):
+    launched(cases=1)
+    work()
+    tell()
+    told = Delivery.objects.get()
+    here = f"{W}{webhook.pk}/"
+    ana, program = page_client(cast.ana), api_client(cast.ana, cast.team)
+    assert ana.get(here).content.decode().count("Send again</button>") == 1
+    gone = ana.post(f"{here}deliveries/{told.pk}/again?state=delivered")
+    assert gone.status_code == 302 and gone["Location"] == f"{here}?state=delivered"
+    assert "Send again</button>" not in ana.get(here).content.decode(), "it is on its way"
+    assert ana.post(f"{here}deliveries/{told.pk}/again").status_code == 409
+    assert tell() == 1
+    address = f"webhooks/{webhook.pk}/deliveries/{told.pk}/attempts"
+    first = post(program, address, key="send-it-once-more")
+    said = first.json()
+    assert (first.status_code, said["state"], said["attempts"], said["most_attempts"]) == (201, "waiting", 2, 3)
+    assert tell() == 1
+    again = post(program, address, key="send-it-once-more")
+    assert (again.status_code, again.json()["state"], again.json()["attempts"]) == (200, "delivered", 3)
+    assert len(receiver.heard) == 3 and len({heard.raw for heard in receiver.heard}) == 1
+    done = AuditEvent.objects.filter(action="webhook.sent_again", object_id=webhook.pk)
+    assert {one.detail["delivery"] for one in done} == {str(told.pk)} and done.count() == 2
+    other = make()
+    assert code(post(program, f"webhooks/{other.pk}/deliveries/{told.pk}/attempts")) == "not_found"
+    assert ana.post(f"{W}{other.pk}/deliveries/{told.pk}/again").status_code == 404
+    assert page_client(cast.omar).post(f"{here}deliveries/{told.pk}/again").status_code == 403
+    actions.disable_webhook(access=cast.access(cast.ana), webhook=webhook)
+    assert "Send again</button>" not in ana.get(here).content.decode()
+    assert code(post(program, address)) == "webhook_disabled"
+
+
 @pytest.mark.parametrize(
     "body",
     [
