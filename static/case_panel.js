@@ -115,10 +115,12 @@ class CaseFile {
 
 let open = null;
 let opener = null;
+let left = null; // the address of the case that was shown when the panel closed
 const panel = document.getElementById("case-panel");
 
 function openPanel(link) {
   opener = link;
+  left = null;
   panel.innerHTML = PLACES;
   panel.showModal();
   open = new CaseFile(panel.querySelector(".case-file"), link.href);
@@ -127,15 +129,24 @@ function openPanel(link) {
 
 /** The row's own link, also where the table was replaced meanwhile. */
 function returnFocus() {
-  const item = new URL(open?.address ?? opener?.href ?? location.href, location.href).searchParams.get("item");
+  const item = new URL(left ?? opener?.href ?? location.href, location.href).searchParams.get("item");
   const row = item && document.getElementById(`case-${item}`)?.querySelector("[data-case]");
   (row ?? (opener?.isConnected ? opener : null))?.focus();
 }
 
-panel?.addEventListener("close", () => {
-  returnFocus();
+function forget() {
+  left = open?.address ?? left;
   open?.end();
   panel.replaceChildren();
+}
+
+// The close event comes a task after the panel is hidden: too late for a page that is left meanwhile, and
+// for a panel that is open again by then.
+panel?.addEventListener("beforetoggle", (event) => event.newState === "closed" && forget());
+panel?.addEventListener("close", () => {
+  if (panel.open) return;
+  forget();
+  returnFocus();
 });
 
 document.addEventListener("click", (event) => {
@@ -165,7 +176,10 @@ window.addEventListener("focus", back);
 window.addEventListener("pagehide", () => {
   // A page in the back-forward cache would show what the reader may no longer read.
   if (open && !panel) for (const part of PARTS) open.place(part).replaceChildren();
-  else if (panel?.open) panel.close();
+  else if (panel?.open) {
+    forget();
+    panel.close();
+  }
 });
 window.addEventListener("pageshow", (event) => event.persisted && open?.check(true));
 

@@ -111,6 +111,28 @@ def test_P12_keys_open_walk_and_close_the_panel_and_the_focus_returns(visit):
     assert SECRET not in page.content()
 
 
+def test_P12_nothing_is_kept_from_the_moment_the_panel_closes(visit):
+    page = visit()
+    link = page.get_by_role("link", name="Compare case").first
+    for closing in ("document.getElementById('case-panel').close()", "dispatchEvent(new Event('pagehide'))"):
+        link.click()
+        expect(part(page, "candidate")).to_contain_text(SECRET)
+        # In one step of the script: no event that comes later has its turn before the page is read.
+        assert SECRET not in page.evaluate(f"(() => {{ {closing}; return document.documentElement.outerHTML }})()")
+        expect(page.locator("#case-panel")).to_be_hidden()
+
+
+def test_a_panel_that_is_opened_at_once_again_stays(visit):
+    page = visit()
+    link = page.get_by_role("link", name="Compare case").first
+    link.click()
+    expect(part(page, "candidate")).to_contain_text(SECRET)
+    link.evaluate("link => { document.getElementById('case-panel').close(); link.click() }")
+    page.wait_for_timeout(100)  # the close event of the first time
+    expect(page.locator("#case-panel")).to_be_visible()
+    expect(part(page, "candidate")).to_contain_text(SECRET)
+
+
 def test_P12_a_right_that_goes_clears_the_panel(visit, cast):
     page = visit()
     page.get_by_role("link", name="Compare case").first.click()
