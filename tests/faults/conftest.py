@@ -50,6 +50,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):
+        return  # a part of the whole, which is told where the parts come together
     ours = [
         report
         for outcome in ("passed", "failed", "error")
@@ -68,7 +70,11 @@ def _asked(config: pytest.Config) -> str:
     """How this run was asked for."""
     given = {"--seeds": "1", "--schedules": 0, "--soak": 0, "--faults-report": "", "-k": ""}
     said = {name: config.getoption(name, default=usual) for name, usual in given.items()}
-    return " ".join(f"{name} {value}" for name, value in said.items() if value and value != given[name])
+    return " ".join(f"{name} {_quoted(value)}" for name, value in said.items() if value and value != given[name])
+
+
+def _quoted(value: object) -> str:
+    return f"'{value}'" if " " in str(value) else str(value)
 
 
 @pytest.fixture(scope="session")

@@ -51,6 +51,7 @@ provider and workers of its own; after each the books are checked (`tests/faults
 the lease, a tick and ten seconds. Written by `make faults ARGS="{args}"`. More seeds choose other
 moments: `--seeds 1,2,3`. Two more are only done when they are asked for: `--schedules 20`, that many random schedules
 of several faults on top of each other, and `--soak 30`, so many minutes of work with a fault every 20 seconds.
+[faults.md](faults.md) is what every change goes through; [faults-long.md](faults-long.md) is what was asked for once.
 
 | figure | measured | target |
 |---|---|---|
